@@ -1,0 +1,1 @@
+"""Front end: the editor. The Agent Client Protocol on stdio."""

@@ -1,0 +1,93 @@
+"""Config: frozen, loaded once from `config.toml` and the environment.
+
+Everything of this program lives in one private folder, `~/.acp-adapter` or `$ACP_ADAPTER_HOME`: `config.toml`,
+`state.db` (the ledger), `permissions/` (what was always allowed or rejected, by project), `models/`, `logs/`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+
+@frozen
+class Config:
+    """What the user chose. `problems` are sentences about a broken config file; the rest then has its defaults.
+
+    `model` is `provider:model` or None for automatic choice. `max_steps` bounds the model calls of one turn.
+    `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …).
+    """
+
+    home: Path
+    ledger: Path
+    model: str | None = None
+    mode: str = "ask"
+    max_steps: int = 100
+    providers: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    environ: Mapping[str, str] = field(factory=dict, repr=False)
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str] | None = None) -> Config:
+        """Read the environment and `config.toml`. Never raises for what a user wrote: see `problems`."""
+        env = dict(os.environ if environ is None else environ)
+        home = Path(env.get("ACP_ADAPTER_HOME") or Path.home() / ".acp-adapter").expanduser().absolute()
+        table, problems = _read(home / "config.toml")
+        known = _Checked(table, problems)
+        ledger = env.get("ACP_ADAPTER_LEDGER") or known.text("ledger") or str(home / "state.db")
+        return cls(
+            home=home,
+            ledger=Path(ledger).expanduser().absolute(),
+            model=env.get("ACP_ADAPTER_MODEL") or known.text("model"),
+            mode=known.text("mode") or "ask",
+            max_steps=known.number("max_steps", 100),
+            providers=known.tables("providers"),
+            environ=env,
+            problems=tuple(problems),
+        )
+
+    def make_home(self) -> Path:
+        """The home folder, made private (0700) if it is new."""
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.home
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
+    try:
+        return tomllib.loads(path.read_text("utf-8")), []
+    except FileNotFoundError:
+        return {}, []
+    except (OSError, ValueError) as fault:
+        return {}, [f"{path} can't be read ({fault}), so the defaults are used. Mend or remove it."]
+
+
+class _Checked:
+    """Reads typed values from a TOML table; a value of the wrong type becomes a problem, not an exception."""
+
+    def __init__(self, table: dict[str, Any], problems: list[str]) -> None:
+        self._table = table
+        self._problems = problems
+
+    def text(self, key: str) -> str | None:
+        value: str | None = self._get(key, str, None)
+        return value
+
+    def number(self, key: str, default: int) -> int:
+        value: int = self._get(key, int, default)
+        return value
+
+    def tables(self, key: str) -> Mapping[str, Mapping[str, Any]]:
+        tables: dict[str, Any] = self._get(key, dict, {})
+        return {name: table for name, table in tables.items() if isinstance(table, dict)}
+
+    def _get(self, key: str, kind: type, default: Any) -> Any:
+        value = self._table.get(key, default)
+        if value is default or (isinstance(value, kind) and not isinstance(value, bool)):
+            return value
+        self._problems.append(f"config.toml: {key} must be of type {kind.__name__}, so it is ignored.")
+        return default

@@ -1,0 +1,1 @@
+"""The shared ledger of sessions; only here is sqlite3."""

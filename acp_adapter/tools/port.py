@@ -1,0 +1,139 @@
+"""The tool port: what a tool says it will do (Intent), what it may use (ToolContext), what it gives (ToolResult).
+
+A tool never asks for permission itself: it states its intent, and `acp_adapter.agent` decides before `run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from attrs import define, field, frozen
+
+Kind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
+"""ACP's ToolKind."""
+
+Action = Literal["read", "edit", "execute", "none"]
+"""What the permission modes decide on: `none` is for tools without any effect (update_plan)."""
+
+Shown = dict[str, Any]
+"""One ACP ToolCallContent as JSON: `{"type": "content", "content": {...}}`, `{"type": "diff", "path", "oldText",
+"newText"}` or `{"type": "terminal", "terminalId"}`."""
+
+
+@frozen
+class Location:
+    """An absolute path and, where it matters, a line counted from 1."""
+
+    path: str
+    line: int | None = None
+
+
+@frozen
+class Intent:
+    """What one call is about to do, known before it runs: for the permission decision and the editor's display.
+
+    `paths` are absolute and resolved (symlinks followed): everything the call reads or writes as far as it
+    can be told. `command` is the shell text of an execute action. `preview` shows an edit as a diff.
+    """
+
+    title: str
+    kind: Kind
+    action: Action
+    paths: Sequence[Path] = ()
+    command: str | None = None
+    locations: Sequence[Location] = ()
+    preview: Sequence[Shown] = ()
+
+
+@frozen
+class ToolResult:
+    """`text` goes to the model. `shown` goes to the editor; empty means: show the text. `failed` marks both.
+
+    `raw_output` is ACP's rawOutput (JSON), None for none.
+    """
+
+    text: str
+    failed: bool = False
+    shown: Sequence[Shown] = ()
+    locations: Sequence[Location] = ()
+    raw_output: Any = None
+
+
+@frozen
+class TerminalRun:
+    """How a command in the editor's terminal ended. `exit_code` is None when a signal ended it."""
+
+    output: str
+    truncated: bool
+    exit_code: int | None
+    signal: str | None
+
+
+class Editor(Protocol):
+    """What the connected editor offers. Each method may be called only where its flag is true.
+
+    All raise ClientError when the editor refuses, answers nonsense or stays silent past a bounded time.
+    """
+
+    can_read: bool
+    can_write: bool
+    can_run: bool
+
+    async def read_text_file(self, path: Path, line: int | None = None, limit: int | None = None) -> str: ...
+
+    async def write_text_file(self, path: Path, content: str) -> None: ...
+
+    async def run_command(
+        self, command: str, cwd: Path, env: dict[str, str], output_limit: int, opened: Callable[[str], None]
+    ) -> TerminalRun:
+        """Run a shell command in the editor's terminal. `opened` gets the terminalId at once, for display.
+
+        Cancelling the caller kills the command. `output_limit` is in bytes.
+        """
+        ...
+
+
+@define
+class ReadMemory:
+    """What this session has read of each file: the path and a hash of its bytes or buffer text as last seen.
+
+    An edit of a file that changed since is refused; one session has one memory for all its turns.
+    """
+
+    seen: dict[Path, str] = field(factory=dict)
+
+
+@frozen
+class ToolContext:
+    """What a running call may use.
+
+    `roots` are absolute and resolved; the first is `cwd`. `progress` shows intermediate content in the editor
+    (it replaces what was shown before). `plan` publishes plan entries as ACP PlanEntry JSON.
+    """
+
+    call_id: str
+    cwd: Path
+    roots: Sequence[Path]
+    editor: Editor | None
+    memory: ReadMemory
+    progress: Callable[[Sequence[Shown]], None]
+    plan: Callable[[Sequence[dict[str, Any]]], None]
+    env: dict[str, str] = field(factory=dict)
+
+
+class Tool(Protocol):
+    """One thing a model can do. `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    def intent(self, args: dict[str, Any], ctx: ToolContext) -> Awaitable[Intent]:
+        """What `run` would do with these checked arguments. Changes nothing. Raises ToolError for hopeless ones."""
+        ...
+
+    def run(self, args: dict[str, Any], ctx: ToolContext) -> Awaitable[ToolResult]:
+        """Do it. Raises ToolError for a failure that the model should read; cancelling it leaves nothing behind."""
+        ...

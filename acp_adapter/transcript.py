@@ -1,0 +1,215 @@
+"""A conversation, whole: Message, and Transcript with the one write path into the ledger.
+
+A Message keeps everything that a provider needs to be fed back (tool calls, reasoning, opaque provider
+items) and everything that an editor was shown (`details`), so that a stored session can be continued,
+replayed, searched and exported. The field names are those of the ledger's columns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+import uuid
+from collections.abc import Coroutine, Sequence
+from typing import Any, Literal, Protocol, TypeVar
+
+from attrs import evolve, field, frozen
+
+from acp_adapter.errors import LedgerError
+
+T = TypeVar("T")
+
+Role = Literal["system", "user", "assistant", "tool"]
+Part = dict[str, Any]
+"""One OpenAI content part (`text`, `image_url`, `input_audio`, …) or one ACP `resource`/`resource_link` block."""
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+@frozen
+class Usage:
+    """Tokens of one model call, as the provider counted them. `cost` is in US dollars, None where unknown."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: float | None = None
+
+
+@frozen
+class ToolCall:
+    """A view of one entry of `Message.tool_calls`. `arguments` is the model's own text, perhaps not JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+    @classmethod
+    def of(cls, raw: dict[str, Any]) -> ToolCall:
+        function = raw.get("function") or {}
+        arguments = function.get("arguments", "")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        return cls(str(raw.get("id", "")), str(function.get("name", "")), text)
+
+    def raw(self) -> dict[str, Any]:
+        """The OpenAI form, as it is stored."""
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
+
+
+@frozen
+class Message:
+    """One stored message. Never changed once it is in the ledger; `row` is None until then.
+
+    `id` is the stable ACP `messageId` (column `platform_message_id`; rows without one are `row-<n>`).
+    `content` is what the user or model wrote; `api_content` is what the model is sent in its place, where the two
+    differ (an expanded resource link). `details` is what the editor was shown of a tool call beyond its text:
+    title, kind, status, locations, content, duration (see `acp_adapter.agent.projection`).
+    """
+
+    role: Role
+    content: str | list[Part] | None = None
+    id: str = field(factory=new_id)
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    finish_reason: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    reasoning_details: list[Any] | None = None
+    codex_reasoning_items: list[Any] | None = None
+    codex_message_items: list[Any] | None = None
+    api_content: str | list[Part] | None = None
+    timestamp: float = field(factory=time.time)
+    token_count: int | None = None
+    details: dict[str, Any] | None = None
+    row: int | None = None
+    active: bool = True
+    compacted: bool = False
+
+    def calls(self) -> list[ToolCall]:
+        return [ToolCall.of(raw) for raw in self.tool_calls or ()]
+
+    def text(self) -> str:
+        """The text of `content`, its parts joined; empty for a message that has none."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(part.get("text", "") for part in self.content or () if part.get("type") == "text")
+
+
+class Store(Protocol):
+    """Where a Transcript puts its messages; the ledger implements it. Both methods raise LedgerError."""
+
+    async def append(self, session_id: str, messages: Sequence[Message], usage: Usage | None) -> list[int]:
+        """Store all messages in one transaction, count them and `usage`, drop the draft; their row ids."""
+        ...
+
+    async def save_draft(self, session_id: str, message: Message) -> None:
+        """Remember a message that is still being streamed, so that a killed process loses at most its tail."""
+        ...
+
+
+async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to its end even if the caller is cancelled meanwhile; only then does the cancellation go on.
+
+    For everything where memory and the ledger must agree afterwards.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as stop:
+            if task.cancelled():
+                raise
+            cancelled = stop
+        except Exception:  # noqa: BLE001  (the task keeps it; it is raised below, after a pending cancellation)
+            break
+    if cancelled is not None:
+        task.exception()
+        raise cancelled
+    return task.result()
+
+
+class Transcript:
+    """The messages of one session in order, stored before they are remembered.
+
+    With `store=None` nothing is kept: helper calls (titles, summaries) are not part of a session.
+    """
+
+    def __init__(self, session_id: str, store: Store | None, messages: Sequence[Message] = ()) -> None:
+        self.session_id = session_id
+        self.messages: list[Message] = list(messages)
+        self._store = store
+        self._unsaved: list[tuple[tuple[Message, ...], Usage | None]] = []
+        self._lock = asyncio.Lock()
+
+    @property
+    def unsaved(self) -> int:
+        """How many messages are in memory only because the ledger refused them."""
+        return sum(len(batch) for batch, _ in self._unsaved)
+
+    async def append(self, *messages: Message, usage: Usage | None = None) -> None:
+        """Store the messages in one transaction, then remember them, in the order of the calls.
+
+        Raises LedgerError when they could only be remembered: nothing is lost in memory, the next append or
+        flush tries again in the same order, and the caller must tell the user.
+        """
+        await uninterrupted(self._append(messages, usage))
+
+    async def flush(self) -> None:
+        """Store what could not be stored before, oldest first. Raises LedgerError."""
+        await uninterrupted(self._flush())
+
+    async def draft(self, message: Message) -> None:
+        """Store a message that is still streaming. A failure here is left to the append that follows."""
+        if self._store and not self._unsaved:
+            with contextlib.suppress(LedgerError):
+                await uninterrupted(self._store.save_draft(self.session_id, message))
+
+    def open_calls(self) -> list[ToolCall]:
+        """The tool calls that have no result yet, in order."""
+        answered = {m.tool_call_id for m in self.messages if m.role == "tool"}
+        return [call for m in self.messages for call in m.calls() if call.id not in answered]
+
+    async def _append(self, messages: tuple[Message, ...], usage: Usage | None) -> None:
+        async with self._lock:
+            self._unsaved.append((messages, usage))
+            try:
+                await self._save()
+            except LedgerError:
+                self.messages += messages
+                raise
+
+    async def _flush(self) -> None:
+        async with self._lock:
+            await self._save()
+
+    async def _save(self) -> None:
+        while self._unsaved:
+            batch, usage = self._unsaved[0]
+            rows: Sequence[int | None] = [None] * len(batch)
+            if self._store:
+                rows = await self._store.append(self.session_id, batch, usage)
+            self._unsaved.pop(0)
+            for message, row in zip(batch, rows, strict=True):
+                self._remember(evolve(message, row=row))
+
+    def _remember(self, message: Message) -> None:
+        """Add a stored message, or give one that was remembered unsaved its row."""
+        for at in range(len(self.messages) - 1, -1, -1):
+            if self.messages[at].row is not None:
+                break
+            if self.messages[at].id == message.id:
+                self.messages[at] = message
+                return
+        self.messages.append(message)
