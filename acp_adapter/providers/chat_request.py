@@ -1,0 +1,161 @@
+"""ModelRequest → the body of a chat completions request, as bytes. No I/O.
+
+Each message is encoded on its own and once: while it lives, its bytes are kept, so that the next request of a long
+conversation costs little more than joining them, and begins with the same bytes, which servers cache.
+
+Form: OpenAI's Chat Completions API, `POST /chat/completions`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import weakref
+from typing import Any
+
+from attrs import define, field, frozen
+
+from acp_adapter.providers.port import ModelRequest
+from acp_adapter.transcript import Message, Part, ToolCall
+
+WIRE_PARTS = {"text", "image_url", "input_audio", "file"}
+LONGEST_ID = 40
+"""OpenAI refuses longer tool call ids."""
+
+
+@frozen
+class Dialect:
+    """Where servers of the OpenAI form differ. See `acp_adapter.providers.services` for who speaks which.
+
+    `echoes` are the fields of an assistant message that this server sends and needs back; all others refuse them.
+    `call_ids` is the form that tool call ids must have; others are replaced by a digest.
+    """
+
+    max_tokens: str = "max_tokens"
+    echoes: frozenset[str] = frozenset()
+    call_ids: str = r"[^\s]{1,40}"
+
+
+@define(eq=False)
+class ChatEncoder:
+    """Encodes the requests of one provider. `usage` asks the server to count tokens in the stream."""
+
+    model: str
+    dialect: Dialect
+    usage: bool = True
+    max_tokens: str = field(default="")
+    _kept: dict[int, tuple[weakref.ref[Message], bytes]] = field(factory=dict, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.max_tokens = self.max_tokens or self.dialect.max_tokens
+
+    def body(self, request: ModelRequest) -> bytes:
+        """The whole body. The messages come first, so that bodies of one conversation share their beginning."""
+        messages = [_json({"role": "system", "content": request.system})] if request.system else []
+        messages += filter(None, map(self.message, request.messages))
+        rest: dict[str, Any] = {"stream": True}
+        if self.usage:
+            rest["stream_options"] = {"include_usage": True}
+        if request.max_tokens:
+            rest[self.max_tokens] = request.max_tokens
+        if request.tools:
+            rest["tools"] = [
+                {
+                    "type": "function",
+                    "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+                }
+                for tool in request.tools
+            ]
+        return b'{"model":%b,"messages":[%b],%b' % (_json(self.model), b",".join(messages), _json(rest)[1:])
+
+    def message(self, message: Message) -> bytes:
+        """One message as JSON; empty for one that says nothing, which strict servers refuse."""
+        key = id(message)
+        kept = self._kept.get(key)
+        if kept is not None and kept[0]() is message:
+            return kept[1]
+        wire = self._wire(message)
+        encoded = _json(wire) if wire else b""
+        # The entry goes with its message: an id may be used again by another object.
+        self._kept[key] = (weakref.ref(message, lambda _: self._kept.pop(key, None)), encoded)
+        return encoded
+
+    def _wire(self, message: Message) -> dict[str, Any] | None:
+        content = message.content if message.api_content is None else message.api_content
+        if message.role == "assistant":
+            return self._assistant(message, _text(content))
+        if message.role == "tool":
+            call_id = self._call_id(message.tool_call_id or "")
+            return {"role": "tool", "tool_call_id": call_id, "content": _text(content)}
+        return {"role": message.role, "content": _content(content)}
+
+    def _assistant(self, message: Message, text: str) -> dict[str, Any] | None:
+        if not text and not message.tool_calls:
+            return None
+        wire: dict[str, Any] = {"role": "assistant", "content": text or None}
+        if message.tool_calls:
+            wire["tool_calls"] = [self._call(raw) for raw in message.tool_calls]
+        for name in ("reasoning_content", "reasoning_details"):
+            if name in self.dialect.echoes and getattr(message, name):
+                wire[name] = getattr(message, name)
+        return wire
+
+    def _call(self, raw: dict[str, Any]) -> dict[str, Any]:
+        call = ToolCall.of(raw)
+        name = re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:64] or "unknown"
+        wire = ToolCall(self._call_id(call.id), name, _object(call.arguments)).raw()
+        if "extra_content" in self.dialect.echoes and "extra_content" in raw:
+            wire["extra_content"] = raw["extra_content"]
+        return wire
+
+    def _call_id(self, call_id: str) -> str:
+        if re.fullmatch(self.dialect.call_ids, call_id):
+            return call_id
+        return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
+
+
+def _json(value: Any) -> bytes:
+    """Compact UTF-8. A lone surrogate, which no server takes, becomes a question mark."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _object(arguments: str) -> str:
+    """The model's arguments as text of a JSON object: some servers read them and refuse the request otherwise."""
+    try:
+        if isinstance(json.loads(arguments or "{}"), dict):
+            return arguments or "{}"
+    except ValueError:
+        pass
+    return json.dumps({"not_a_json_object": arguments}, ensure_ascii=False)
+
+
+def _content(content: str | list[Part] | None) -> str | list[Part]:
+    """A string wherever everything is text, since many servers take nothing else; else parts."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not any(part.get("type") in WIRE_PARTS - {"text"} for part in content):
+        return _text(content)
+    return [part if part.get("type") in WIRE_PARTS else {"type": "text", "text": _shown(part)} for part in content]
+
+
+def _text(content: str | list[Part] | None) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "".join(map(_shown, content))
+
+
+def _shown(part: Part) -> str:
+    """Any part as text: ACP's `resource` with its content, `resource_link` by name and URI, others by their type."""
+    kind = part.get("type")
+    if kind == "text":
+        return str(part.get("text", ""))
+    if kind == "resource_link":
+        return f"[{part.get('name') or 'link'}]({part.get('uri', '')})"
+    resource = part.get("resource")
+    if kind == "resource" and isinstance(resource, dict):
+        uri = resource.get("uri", "")
+        if isinstance(resource.get("text"), str):
+            return f'\n<resource uri="{uri}">\n{resource["text"]}\n</resource>\n'
+        return f"[binary resource {uri}, not shown]"
+    return f"[{kind or 'unknown'} part, not shown]"

@@ -1,0 +1,130 @@
+"""What a model server's refusal means: HTTP status, headers and body → the ProviderError to raise. No I/O.
+
+The status is that of RFC 9110; Retry-After is its section 10.2.3, in seconds or as a date. Error bodies are read in
+every form that servers of the OpenAI kind send: `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"detail": …}`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from attrs import frozen
+
+from acp_adapter.errors import (
+    ContextTooLong,
+    ProviderAuthFailed,
+    ProviderError,
+    ProviderFault,
+    ProviderOverloaded,
+    ProviderRejected,
+)
+
+OVERLOADED = {429, 503, 529}
+OVERLOADED_CODES = re.compile(r"rate_limit|overloaded|insufficient_system_resource|too_many_requests", re.I)
+SPENT = re.compile(r"insufficient_quota|billing|insufficient.{0,10}(balance|credit|funds)|credit balance", re.I)
+TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context|context (length|window|size)"
+    r"|prompt is too long|input is too long|too many (input |prompt )?tokens|request too large",
+    re.I,
+)
+SHOWN = 500
+"""Characters of a server's own message that are shown."""
+
+
+@frozen
+class Refusal:
+    """What a server said: `status` is an HTTP status, None where only the stream told of the error."""
+
+    status: int | None
+    message: str
+    code: str = ""
+
+
+def refusal(status: int | None, body: bytes | Any) -> Refusal:
+    """Read an error body: bytes as they came, or JSON already decoded."""
+    if isinstance(body, bytes):
+        try:
+            body = json.loads(body)
+        except ValueError:
+            return Refusal(status, _plain(body.decode("utf-8", "replace")))
+    if isinstance(body, list):
+        body = body[0] if body else {}
+    if not isinstance(body, dict):
+        return Refusal(status, str(body)[:SHOWN])
+    error = body.get("error") or body
+    if not isinstance(error, dict):
+        return Refusal(status, str(error)[:SHOWN])
+    code = error.get("code") or error.get("type") or ""
+    if status is None and str(code).isdecimal() and 400 <= int(code) < 600:
+        status = int(code)
+    return Refusal(status, _message(error)[:SHOWN], f"{code} {error.get('type') or ''}".strip())
+
+
+def fault(who: str, said: Refusal, retry_after: float | None = None) -> ProviderError:
+    """The error for a refusal. `who` begins the sentence: a service and where it is."""
+    status, told = said.status, f"{said.message} {said.code}"
+    sentence = f"{who} answered {status or 'with an error'}: {said.message or said.code or 'no reason given'}"
+    if status in (401, 403):
+        return ProviderAuthFailed(f"{sentence}. Check the API key, or run `acp-adapter setup`.")
+    if status == 402 or (status in (None, 429) and SPENT.search(told)):
+        return ProviderRejected(f"{sentence}. The account has no credit left; trying again won't help.")
+    if status == 413 or (status in (None, 400, 422, 500) and TOO_LONG.search(told)):
+        return ContextTooLong(sentence)
+    if status in OVERLOADED or (status is None and OVERLOADED_CODES.search(told)):
+        return ProviderOverloaded(sentence, retry_after)
+    if status is None or status >= 500:
+        return ProviderFault(sentence)
+    return ProviderRejected(sentence)
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Seconds to wait as the server asked for, None where it did not. Needs lower-case or case-blind headers."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return _seconds(float(milliseconds) / 1000)
+        asked = headers.get("retry-after", "").strip()
+        if not asked or asked[0].isdigit():
+            return _seconds(float(asked)) if asked else None
+        date = parsedate_to_datetime(asked).timestamp()
+        return _seconds(date - (time.time() if now is None else now))
+    except ValueError:
+        return None
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """`text` without any of the secrets, and without anything that looks like an API key."""
+    for secret in secrets:
+        text = text.replace(secret, "***") if secret else text
+    return re.sub(r"\b(sk|gsk|xai|pk)-[A-Za-z0-9_-]{12,}", r"\1-***", text)
+
+
+def _seconds(value: float) -> float | None:
+    return max(value, 0.0) if math.isfinite(value) else None
+
+
+def _message(error: dict[str, Any]) -> str:
+    said = error.get("message") or error.get("detail") or error.get("msg") or ""
+    if isinstance(said, list):
+        said = "; ".join(map(_item, said))
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    return f"{said} ({raw})" if raw else str(said)
+
+
+def _item(item: Any) -> str:
+    """One entry of a validation error: where, and what."""
+    if not isinstance(item, dict):
+        return str(item)
+    place = item.get("loc")
+    return (".".join(map(str, place)) + ": " if isinstance(place, list) else "") + str(item.get("msg", item))
+
+
+def _plain(text: str) -> str:
+    """The words of an answer that is no JSON: a page is cut to its text."""
+    return " ".join(re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.S | re.I).split())[:SHOWN]

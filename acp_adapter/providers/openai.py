@@ -1,0 +1,278 @@
+"""Chat completions over HTTP, against any server of the OpenAI form: streamed text, reasoning and tool calls.
+
+Works with OpenAI, OpenRouter, Ollama, LM Studio, vLLM, the llama.cpp server and their like. The request is encoded in
+`chat_request`, the answer assembled in `chat_answer`, refusals read in `faults`; here is the connection.
+
+Keys are sent and nothing else is done with them: no message, log or repr has them, even if the server echoes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import functools
+import json
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from attrs import define, evolve, field
+
+from acp_adapter.errors import BrokenStream, InvalidParams, ProviderError, ProviderRejected, ProviderUnreachable
+from acp_adapter.providers.chat_answer import ChatAnswer
+from acp_adapter.providers.chat_request import ChatEncoder, Dialect
+from acp_adapter.providers.faults import Refusal, fault, masked, refusal, retry_after
+from acp_adapter.providers.port import ModelRequest, StreamEvent
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+# httpx costs 0.1 CPU-seconds to import, so the functions that need it import it: at the first model call.
+
+log = logging.getLogger(__name__)
+
+CONNECT_TIMEOUT = 10.0
+SILENCE = 300.0
+ERROR_BODY = 64 * 1024
+LOOPBACK = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}
+CLIENT_HEADERS = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": "acp-adapter"}
+
+
+@define(eq=False)
+class OpenAIProvider:
+    """A model behind `POST {base_url}/chat/completions`.
+
+    `base_url` may hold a user name and password; they are sent as Basic authorization and taken out of the
+    attribute. `silence` is how many seconds the server may be quiet, before the first byte or between two.
+    Raises InvalidParams for a base URL that is none.
+    """
+
+    name: str
+    model: str
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    context_window: int | None = None
+    dialect: Dialect = field(factory=Dialect, repr=False)
+    headers: Mapping[str, str] = field(factory=dict, repr=False)
+    silence: float = 300.0
+    _client: httpx.AsyncClient | None = field(default=None, init=False, repr=False)
+    _encoder: ChatEncoder = field(init=False, repr=False)
+    _headers: dict[str, str] = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.base_url, basic = split_credentials(self.base_url)
+        self._encoder = ChatEncoder(self.model, self.dialect)
+        self._headers = dict(CLIENT_HEADERS)
+        if basic or self.api_key:
+            self._headers["authorization"] = basic or f"Bearer {self.api_key}"
+        self._headers |= {name.lower(): str(value) for name, value in self.headers.items()}
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        answer = ChatAnswer(self.dialect.echoes)
+        done = False
+        async with self._answered(request) as response, contextlib.aclosing(chunks(response)) as incoming:
+            async for chunk in incoming:
+                if chunk is DONE:
+                    done = True
+                elif chunk.get("error") or chunk.get("object") == "error":
+                    raise self._fault(refusal(None, chunk))
+                else:
+                    for delta in answer.feed(chunk):
+                        yield delta
+        yield answer.completed(done)
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client:
+            await client.aclose()
+
+    @contextlib.asynccontextmanager
+    async def _answered(self, request: ModelRequest) -> AsyncIterator[httpx.Response]:
+        """The answer, once the server accepts the request; without what it does not know, from then on."""
+        while True:
+            response = await self._post(self._encoder.body(request))
+            try:
+                if response.status_code == 200:
+                    yield response
+                    return
+                said = refusal(response.status_code, await _beginning(response))
+                if not self._adapts_to(said):
+                    raise self._refused(response, said)
+            finally:
+                await response.aclose()
+
+    async def _post(self, body: bytes) -> httpx.Response:
+        import httpx
+
+        self._client = self._client or _client(self.base_url, self.silence)
+        request = self._client.build_request(
+            "POST", f"{self.base_url}/chat/completions", content=body, headers=self._headers
+        )
+        try:
+            return await self._client.send(request, stream=True)
+        except httpx.ReadTimeout as error:
+            raise ProviderUnreachable(f"{self._who()} was silent for {self.silence:g} seconds.") from error
+        except httpx.TransportError as error:
+            reason = self._masked(str(error)) or type(error).__name__
+            raise ProviderUnreachable(f"{self._who()} can't be reached: {reason}. {self._advice()}") from error
+
+    def _adapts_to(self, said: Refusal) -> bool:
+        """Whether the request is worth sending again in the other form that this server asks for."""
+        encoder = self._encoder
+        if said.status not in (400, 422):
+            return False
+        if encoder.usage and ("stream_options" in said.message or "include_usage" in said.message):
+            encoder.usage = False
+        elif encoder.max_tokens == "max_tokens" and "max_completion_tokens" in said.message:
+            encoder.max_tokens = "max_completion_tokens"
+        else:
+            return False
+        log.info("%s wants the request in another form: %s", self._who(), self._masked(said.message))
+        return True
+
+    def _refused(self, response: httpx.Response, said: Refusal) -> ProviderError:
+        if response.is_redirect:
+            target = shown_url(response.headers.get("location", ""))
+            return ProviderRejected(f"{self._who()} has moved to {target}. Make that the base URL if you trust it.")
+        if said.status == 404 and not urlsplit(self.base_url).path:
+            said = evolve(said, message=f"{said.message} (does the base URL lack its /v1?)")
+        return self._fault(said, retry_after(response.headers))
+
+    def _fault(self, said: Refusal, seconds: float | None = None) -> ProviderError:
+        return fault(self._who(), evolve(said, message=self._masked(said.message)), seconds)
+
+    def _who(self) -> str:
+        return f"{self.name} at {self.base_url}"
+
+    def _advice(self) -> str:
+        local = urlsplit(self.base_url).hostname in LOOPBACK
+        return "Is the server running?" if local else "Check the network and the base URL."
+
+    def _masked(self, text: str) -> str:
+        authorization = self._headers.get("authorization", "")
+        return masked(text, (authorization.partition(" ")[2], self.api_key or "", *map(str, self.headers.values())))
+
+
+DONE: dict[str, Any] = {}
+"""What `chunks` gives in place of `data: [DONE]`."""
+
+
+async def chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any], None]:
+    """The JSON objects of a streamed answer, then DONE if the server marked the end.
+
+    A server that answers all at once, as JSON, gives one. Raises BrokenStream for a connection lost or data garbled,
+    ProviderUnreachable for silence, ProviderRejected for an answer that is no stream.
+    """
+    import httpx
+    import httpx_sse
+
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        if kind == "application/json":
+            yield _object(await response.aread())
+            yield DONE
+            return
+        async with contextlib.aclosing(httpx_sse.EventSource(response).aiter_sse()) as events:
+            async for event in events:
+                if event.data.startswith("{"):
+                    chunk = _object(event.data)
+                    yield {"error": chunk} if event.event == "error" and "error" not in chunk else chunk
+                elif event.data.strip() == "[DONE]":
+                    await _drain(events)
+                    yield DONE
+                    return
+                elif event.data:
+                    log.debug("Skipped a line of the stream that is no JSON object (%d characters).", len(event.data))
+    except httpx_sse.SSEError as error:
+        raise ProviderRejected(
+            f"{shown_url(str(response.url))} answered with {kind or 'an unnamed type'}, which is no model's stream. "
+            "Check the base URL."
+        ) from error
+    except httpx.ReadTimeout as error:
+        raise ProviderUnreachable("The model's server fell silent in the middle of its answer.") from error
+    except httpx.HTTPError as error:
+        raise BrokenStream("The connection was lost before the model's answer was complete.") from error
+
+
+def _object(data: str | bytes) -> dict[str, Any]:
+    try:
+        chunk = json.loads(data)
+    except ValueError as error:
+        raise BrokenStream("The model's server sent data that is garbled.") from error
+    if not isinstance(chunk, dict):
+        raise BrokenStream("The model's server sent something else than an object.")
+    return chunk
+
+
+async def _drain(events: AsyncIterator[Any]) -> None:
+    """Read what follows the end mark, so that the connection can serve again; a server that says no more is left."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(1):
+            async for _ in events:
+                pass
+
+
+async def _beginning(response: httpx.Response) -> bytes:
+    """The first of an error's body, as much of it as can be read."""
+    import httpx
+
+    body = b""
+    with contextlib.suppress(httpx.HTTPError):
+        async for data in response.aiter_bytes():
+            body += data
+            if len(body) >= ERROR_BODY:
+                break
+    return body
+
+
+def _client(base_url: str, silence: float) -> httpx.AsyncClient:
+    import httpx
+
+    url = urlsplit(base_url)
+    return httpx.AsyncClient(
+        # Without TLS there is nothing to verify; loading the certificates would cost 20 ms.
+        verify=_tls() if url.scheme == "https" else False,
+        # A proxy of the environment is for the world outside, not for a server on this machine.
+        trust_env=url.hostname not in LOOPBACK,
+        timeout=httpx.Timeout(silence, connect=CONNECT_TIMEOUT, pool=None),
+    )
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def split_credentials(base_url: str) -> tuple[str, str | None]:
+    """The URL without user name and password, and those as a Basic authorization, if there are any.
+
+    Raises InvalidParams for what is no http or https URL, and for one with a query.
+    """
+    try:
+        url = urlsplit(base_url.strip())
+        usable = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
+    except ValueError:
+        usable = False
+    if not usable or url.query or url.fragment:
+        raise InvalidParams(
+            f"{shown_url(base_url.rpartition('@')[2])!r} is not a base URL. It looks like https://api.example.com/v1, without a query."
+        )
+    basic = None
+    if url.username is not None:
+        pair = f"{unquote(url.username)}:{unquote(url.password or '')}"
+        basic = "Basic " + base64.b64encode(pair.encode()).decode()
+    return shown_url(base_url), basic
+
+
+def shown_url(url: str) -> str:
+    """A URL as it may be shown: without user name, password, query and a slash at the end."""
+    bare = url.strip().partition("?")[0].partition("#")[0].rstrip("/")
+    scheme, separator, rest = bare.rpartition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{place.rpartition('@')[2]}{slash}{path}"
