@@ -1,0 +1,79 @@
+"""Asking the person whether a tool may run. Whatever is not a clear yes is a no."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp_adapter.cli import terminal
+from acp_adapter.cli.screen import Screen
+
+Json = dict[str, Any]
+
+KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "N"}
+CANCELLED: Json = {"outcome": "cancelled"}
+
+
+async def ask(screen: Screen, params: Json) -> Json:
+    """Show the call and its options, wait for a key; the outcome for `session/request_permission`.
+
+    Escape and the end of input reject. Being cancelled (the turn was) leaves the terminal as it was.
+    """
+    options = keyed(params.get("options") or [])
+    call = params.get("toolCall") or {}
+    screen.settle()
+    screen.tool_content(call)
+    screen.aside.out(f"? {screen.tool_title(call)}", style="yellow bold")
+    choices = "  ".join(f"[{key}] {option.get('name') or option['kind']}" for key, option in options.items())
+    screen.aside.out(f"  {choices} ", end="")
+    option: Json | None = None
+    try:
+        option = await _choice(options)
+    finally:
+        screen.aside.out("")
+    screen.aside.out("  → " + (str(option.get("name")) if option else "rejected"), style="dim")
+    return selected(option) if option else rejection(options)
+
+
+def keyed(options: list[Json]) -> dict[str, Json]:
+    """Each option under its key; one whose kind has no key, or whose key is taken, gets a number."""
+    table: dict[str, Json] = {}
+    for number, option in enumerate(options, start=1):
+        key = KEYS.get(str(option.get("kind")), "")
+        table[key if key and key not in table else str(number)] = option
+    return table
+
+
+def allow(options: list[Json]) -> Json:
+    """The answer of `--yes`: once, so that nothing is remembered which nobody decided."""
+    return _first(options, "allow_once", "allow_always")
+
+
+def reject(options: list[Json]) -> Json:
+    return _first(options, "reject_once", "reject_always")
+
+
+def rejection(table: dict[str, Json]) -> Json:
+    return reject(list(table.values()))
+
+
+def selected(option: Json) -> Json:
+    return {"outcome": "selected", "optionId": option.get("optionId")}
+
+
+def _first(options: list[Json], *kinds: str) -> Json:
+    for kind in kinds:
+        for option in options:
+            if option.get("kind") == kind:
+                return selected(option)
+    return CANCELLED
+
+
+async def _choice(options: dict[str, Json]) -> Json | None:
+    while True:
+        key = await terminal.read_key()
+        if key in options:
+            return options[key]
+        if key in ("", "\x1b", "\x04"):
+            return None
+        if key.lower() in options:
+            return options[key.lower()]
