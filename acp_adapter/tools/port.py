@@ -110,7 +110,10 @@ class ToolContext:
     """What a running call may use.
 
     `roots` are absolute and resolved; the first is `cwd`. `progress` shows intermediate content in the editor
-    (it replaces what was shown before). `plan` publishes plan entries as ACP PlanEntry JSON.
+    (it replaces what was shown before). `plan` publishes plan entries as ACP PlanEntry JSON. `env` is laid over this
+    program's environment for commands; secrets are left out of both. `session_id` owns the children that a command
+    leaves in the background. `intent` and `run` of one call share one context: `resolved` holds what each path
+    argument led to when the intent was stated, and `run` works nowhere else.
     """
 
     call_id: str
@@ -121,6 +124,8 @@ class ToolContext:
     progress: Callable[[Sequence[Shown]], None]
     plan: Callable[[Sequence[dict[str, Any]]], None]
     env: dict[str, str] = field(factory=dict)
+    session_id: str = ""
+    resolved: dict[str, Path] = field(factory=dict)
 
 
 class Tool(Protocol):
