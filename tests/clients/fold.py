@@ -1,0 +1,95 @@
+"""What an editor's panel shows after a run of updates: the one view that live and replay must agree on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+
+CHUNKS = {"user_message_chunk": "user", "agent_message_chunk": "answer", "agent_thought_chunk": "thought"}
+
+
+@define
+class Item:
+    """One entry of the panel. `role` is user, answer, thought or call; `fields` are a call's merged fields."""
+
+    role: str
+    id: str | None
+    content: list[dict[str, Any]] = field(factory=list)
+    fields: dict[str, Any] = field(factory=dict)
+
+    @property
+    def text(self) -> str:
+        return "".join(block.get("text", "") for block in self.content)
+
+    def add(self, block: dict[str, Any]) -> None:
+        """Text goes on where text ended; anything else is a block of its own."""
+        last = self.content[-1] if self.content else {}
+        if block.get("type") == last.get("type") == "text" and set(block) == set(last) == {"type", "text"}:
+            self.content[-1] = {"type": "text", "text": last["text"] + block["text"]}
+        else:
+            self.content.append(block)
+
+
+def panel(updates: Iterable[dict[str, Any]]) -> list[Item]:
+    """The entries in order of their first appearance."""
+    items: dict[tuple[str, str | None], Item] = {}
+    for number, update in enumerate(updates):
+        kind = update.get("sessionUpdate", "")
+        if kind in CHUNKS:
+            message_id = update.get("messageId") or f"unnamed-{number}"
+            item = items.setdefault((CHUNKS[kind], message_id), Item(CHUNKS[kind], update.get("messageId")))
+            item.add(update["content"])
+        elif kind in ("tool_call", "tool_call_update"):
+            item = items.setdefault(("call", update["toolCallId"]), Item("call", update["toolCallId"]))
+            item.fields |= {key: value for key, value in update.items() if value is not None}
+    return list(items.values())
+
+
+def plan(updates: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of the last plan."""
+    entries: list[dict[str, Any]] = []
+    for update in updates:
+        if update.get("sessionUpdate") == "plan":
+            entries = update["entries"]
+    return entries
+
+
+def differences(live: Iterable[dict[str, Any]], replayed: Iterable[dict[str, Any]]) -> list[str]:
+    """How the replay differs from what was seen live, a line each.
+
+    Live, user messages have no id (the client wrote them itself), and a terminal is shown that no longer lives when
+    it is replayed: there the replay has the output instead.
+    """
+    live, replayed = list(live), list(replayed)
+    before, after = panel(live), panel(replayed)
+    found = [] if plan(live) == plan(replayed) else [f"the plan: {plan(live)} → {plan(replayed)}"]
+    for first, second in zip(before, after, strict=False):
+        found += _item_differences(first, second)
+    for item in before[len(after) :]:
+        found.append(f"not replayed: {item.role} {item.id} {item.text[:80]!r}")
+    for item in after[len(before) :]:
+        found.append(f"replayed but never shown: {item.role} {item.id} {item.text[:80]!r}")
+    return found
+
+
+def _item_differences(live: Item, replayed: Item) -> list[str]:
+    name = f"{live.role} {live.id}"
+    if live.role != replayed.role or (live.role != "user" and live.id != replayed.id):
+        return [f"{name} {live.text[:60]!r} → {replayed.role} {replayed.id} {replayed.text[:60]!r}"]
+    pairs = [("content", live.content, replayed.content)]
+    for key in sorted((set(live.fields) | set(replayed.fields)) - {"sessionUpdate", "_meta"}):
+        one, two = live.fields.get(key) or None, replayed.fields.get(key) or None
+        if not (key == "content" and _has_terminal(one) and two and not _has_terminal(two)):
+            pairs.append((key, one, two))
+    return [f"{name}, {key}: {_short(one)} → {_short(two)}" for key, one, two in pairs if one != two]
+
+
+def _has_terminal(content: Any) -> bool:
+    return any(shown.get("type") == "terminal" for shown in content or ())
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:300]

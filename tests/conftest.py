@@ -1,0 +1,28 @@
+"""The lab fixture: every end-to-end test runs in it, and every one of them is refereed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.lab import Lab
+from tests.stub_model import StubModel
+
+
+@pytest.fixture
+def model() -> Iterator[StubModel]:
+    """A strict model server on loopback without steps yet."""
+    with StubModel() as stub:
+        yield stub
+
+
+@pytest.fixture
+async def lab(tmp_path: Path, model: StubModel) -> AsyncIterator[Lab]:
+    """A home, a project and a model to start agents on. Afterwards no rule may have been broken."""
+    lab = Lab(tmp_path, model)
+    yield lab
+    faults = await asyncio.shield(lab.close())
+    assert not faults, "broken rules:\n" + "\n".join(faults[:20])
