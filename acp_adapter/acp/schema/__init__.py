@@ -1,0 +1,1 @@
+"""The protocol's JSON schemas, and the generator of `acp_adapter.acp.types`. Not part of the installed package."""
