@@ -89,6 +89,19 @@ class Noticed:
     description: str | None = None
 
 
+@frozen
+class TitleChanged:
+    """The session's name, and when it was last active (seconds since the epoch)."""
+
+    title: str | None
+    last_active: float
+
+
+@frozen
+class ModeChanged:
+    mode: str
+
+
 TurnEvent = (
     UserMessage | TextChunk | ThoughtChunk | ToolCallStarted | ToolCallChanged | PlanChanged | UsageChanged | Noticed
 )

@@ -1,0 +1,251 @@
+"""The ACP agent: one function for each method of the protocol (ACP v1, sections Initialization to Prompt Turn).
+
+Handlers raise; `peer` alone turns what they raise into error responses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from acp_adapter.acp import types
+from acp_adapter.acp.client import EditorClient
+from acp_adapter.acp.commands import COMMANDS, run_command
+from acp_adapter.acp.content import content_of
+from acp_adapter.acp.converter import structure, unstructure
+from acp_adapter.acp.handshake import METHOD_ID, negotiate
+from acp_adapter.acp.options import checked_mode, checked_model, modes_of, options_of
+from acp_adapter.acp.peer import Handler, Peer
+from acp_adapter.acp.services import Services
+from acp_adapter.acp.session import Emit, SessionState
+from acp_adapter.acp.session_manager import SessionManager
+from acp_adapter.acp.updates import stamp, updates_of
+from acp_adapter.agent.events import Noticed, TurnEvent
+from acp_adapter.agent.models import Models
+from acp_adapter.agent.projection import events_of
+from acp_adapter.config import Config
+from acp_adapter.errors import AuthRequired, InvalidParams
+from acp_adapter.ledger.db import ListedSession, SessionDB
+from acp_adapter.ledger.worker import Ledger
+from acp_adapter.tools.toolbox import builtin_tools
+
+REPLAY_BATCH = 200
+"""Replayed events between two looks at the other sessions."""
+
+
+def build(peer: Peer, client: dict[str, Any] | None) -> AcpAgent:
+    """The agent behind `peer`. `client` is the params of an `initialize` that was already answered."""
+    config = Config.load()
+    config.make_home()
+    services = Services(config, Ledger(config.ledger), Models(config), builtin_tools())
+    return AcpAgent(peer, services, client)
+
+
+class AcpAgent:
+    """All state of one connection: the client's capabilities and its sessions."""
+
+    def __init__(self, peer: Peer, services: Services, client: dict[str, Any] | None) -> None:
+        self._peer = peer
+        self._services = services
+        self._capabilities = types.ClientCapabilities()
+        self._sessions = SessionManager(services, self._client_of, self._emit_of)
+        self._logged_out = False
+        self._background: set[asyncio.Task[None]] = set()
+        if client is not None:
+            self._meet(client)
+        self.handlers: Mapping[str, Handler] = {
+            types.INITIALIZE: self.initialize,
+            types.AUTHENTICATE: self.authenticate,
+            types.LOGOUT: self.logout,
+            types.SESSION_NEW: self.new_session,
+            types.SESSION_LOAD: self.load_session,
+            types.SESSION_RESUME: self.resume_session,
+            types.SESSION_FORK: self.fork_session,
+            types.SESSION_LIST: self.list_sessions,
+            types.SESSION_CLOSE: self.close_session,
+            types.SESSION_DELETE: self.delete_session,
+            types.SESSION_PROMPT: self.prompt,
+            types.SESSION_CANCEL: self.cancel,
+            types.SESSION_SET_MODE: self.set_mode,
+            types.SESSION_SET_CONFIG_OPTION: self.set_config_option,
+        }
+
+    async def shutdown(self) -> None:
+        """End every turn and child, store what is unsaved, close models and ledger."""
+        for task in self._background:
+            task.cancel()
+        await self._sessions.end_all()
+        await self._services.models.aclose()
+        await self._services.ledger.aclose()
+
+    # ---- connection
+
+    async def initialize(self, params: types.InitializeRequest) -> types.InitializeResponse:
+        client = unstructure(params)
+        self._meet(client)
+        return structure(negotiate(client), types.InitializeResponse)
+
+    async def authenticate(self, params: types.AuthenticateRequest) -> types.AuthenticateResponse:
+        """Succeeds where a model can be reached now; setting one up needs a terminal."""
+        if params.method_id != METHOD_ID:
+            raise InvalidParams(f"There is no auth method {params.method_id!r}; there is {METHOD_ID!r}.")
+        await self._services.models.get(None, on_retry=lambda error, delay: None)
+        self._logged_out = False
+        return types.AuthenticateResponse()
+
+    async def logout(self, _: types.LogoutRequest) -> types.LogoutResponse:
+        """New sessions need `authenticate` again. Keys stay where the user put them."""
+        self._logged_out = True
+        return types.LogoutResponse()
+
+    # ---- sessions
+
+    async def new_session(self, params: types.NewSessionRequest) -> types.NewSessionResponse:
+        if self._logged_out:
+            raise AuthRequired("You are logged out. Authenticate first.")
+        session = await self._sessions.new(params.cwd, params.additional_directories, params.mcp_servers)
+        self._introduce(session)
+        return types.NewSessionResponse(session.id, modes_of(session), self._options(session))
+
+    async def load_session(self, params: types.LoadSessionRequest) -> types.LoadSessionResponse:
+        session = await self._sessions.open(
+            params.session_id, params.cwd, params.additional_directories, params.mcp_servers
+        )
+        await self._replay(session)
+        self._introduce(session)
+        return types.LoadSessionResponse(modes_of(session), self._options(session))
+
+    async def resume_session(self, params: types.ResumeSessionRequest) -> types.ResumeSessionResponse:
+        session = await self._sessions.open(
+            params.session_id, params.cwd, params.additional_directories, params.mcp_servers
+        )
+        self._introduce(session)
+        return types.ResumeSessionResponse(modes_of(session), self._options(session))
+
+    async def fork_session(self, params: types.ForkSessionRequest) -> types.ForkSessionResponse:
+        """At the head, or after the message that `_meta.messageId` names."""
+        upto = (params.meta or {}).get("messageId")
+        if upto is not None and not isinstance(upto, str):
+            raise InvalidParams("_meta.messageId must be a string.")
+        session = await self._sessions.fork(
+            params.session_id, params.cwd, params.additional_directories, params.mcp_servers, upto
+        )
+        self._introduce(session)
+        return types.ForkSessionResponse(session.id, modes_of(session), self._options(session))
+
+    async def list_sessions(self, params: types.ListSessionsRequest) -> types.ListSessionsResponse:
+        page = await self._services.ledger(SessionDB.list_sessions, cwd=params.cwd, cursor=params.cursor)
+        return types.ListSessionsResponse([_info(listed) for listed in page.sessions], page.next_cursor)
+
+    async def close_session(self, params: types.CloseSessionRequest) -> types.CloseSessionResponse:
+        await self._sessions.close(params.session_id)
+        return types.CloseSessionResponse()
+
+    async def delete_session(self, params: types.DeleteSessionRequest) -> types.DeleteSessionResponse:
+        await self._sessions.delete(params.session_id)
+        return types.DeleteSessionResponse()
+
+    # ---- turns
+
+    async def prompt(self, params: types.PromptRequest) -> types.PromptResponse:
+        content = content_of([unstructure(block) for block in params.prompt])
+        session = await self._sessions.find(params.session_id)
+        if isinstance(content, str) and (answer := await run_command(content, session, self._services)):
+            return types.PromptResponse(answer)
+        return types.PromptResponse(await session.prompt(content))
+
+    async def cancel(self, params: types.CancelNotification) -> None:
+        if session := self._sessions.running(params.session_id):
+            session.cancel()
+
+    async def set_mode(self, params: types.SetSessionModeRequest) -> types.SetSessionModeResponse:
+        session = await self._sessions.find(params.session_id)
+        await session.set_mode(checked_mode(params.mode_id))
+        self._tell_options(session)
+        return types.SetSessionModeResponse()
+
+    async def set_config_option(
+        self, params: types.SetSessionConfigOptionRequest
+    ) -> types.SetSessionConfigOptionResponse:
+        session = await self._sessions.find(params.session_id)
+        if params.config_id == "mode":
+            await session.set_mode(checked_mode(params.value))
+        elif params.config_id == "model":
+            offered = await self._services.models.offered()
+            await session.set_model(checked_model(params.value, session, offered))
+        else:
+            raise InvalidParams(f"There is no config option {params.config_id!r}; there are 'mode' and 'model'.")
+        return types.SetSessionConfigOptionResponse(self._options(session))
+
+    # ---- what goes out
+
+    def _meet(self, client: dict[str, Any]) -> None:
+        self._capabilities = structure(client, types.InitializeRequest).client_capabilities
+
+    def _client_of(self, session_id: str) -> EditorClient:
+        return EditorClient(self._peer, session_id, self._capabilities)
+
+    def _emit_of(self, session_id: str) -> Emit:
+        def emit(event: TurnEvent) -> None:
+            for update in updates_of(event, self._presents_notices):
+                self._update(session_id, update)
+
+        return emit
+
+    @property
+    def _presents_notices(self) -> bool:
+        session = self._capabilities.session
+        return session is not None and session.notices is not None
+
+    def _update(self, session_id: str, update: types.SessionUpdate) -> None:
+        self._peer.notify(types.SESSION_UPDATE, types.SessionNotification(session_id, update))
+
+    async def _replay(self, session: SessionState) -> None:
+        """The whole conversation, as it was shown when it was live."""
+        stored = await self._services.ledger(SessionDB.replay, session.id)
+        for at, event in enumerate(events_of(stored)):
+            session.emit(event)
+            if at % REPLAY_BATCH == REPLAY_BATCH - 1:
+                await self._peer.drained()
+
+    def _introduce(self, session: SessionState) -> None:
+        """What the client learns about a session after the response that made it known."""
+        session.model_chosen = lambda: self._tell_options(session)
+        self._peer.after_response(lambda: self._tell_commands(session))
+
+    def _tell_commands(self, session: SessionState) -> None:
+        self._update(session.id, types.AvailableCommandsUpdate(COMMANDS))
+        for problem in (*self._services.config.problems, *self._services.ledger.notices):
+            session.emit(Noticed("warning", problem))
+        looking = asyncio.create_task(self._look_for_models(session))
+        self._background.add(looking)
+        looking.add_done_callback(self._background.discard)
+
+    async def _look_for_models(self, session: SessionState) -> None:
+        known = list(self._services.models.known)
+        if await self._services.models.offered() != known:
+            self._tell_options(session)
+
+    def _options(self, session: SessionState) -> Sequence[types.SessionConfigOption]:
+        return options_of(session, self._services.models.known)
+
+    def _tell_options(self, session: SessionState) -> None:
+        self._update(session.id, types.ConfigOptionUpdate(self._options(session)))
+
+
+def _info(listed: ListedSession) -> types.SessionInfo:
+    return types.SessionInfo(
+        session_id=listed.id,
+        cwd=listed.cwd or "",
+        additional_directories=listed.model_config.get("additional_directories", ()),
+        title=listed.title,
+        updated_at=stamp(listed.last_active),
+        meta={
+            "messageCount": listed.message_count,
+            "source": listed.source,
+            "parentSessionId": listed.parent_session_id,
+            "forkPoint": listed.fork_point,
+            "branchCount": listed.branch_count,
+        },
+    )

@@ -1,0 +1,37 @@
+"""What all sessions of one agent process share. Made once, when the connection begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import define, field
+
+from acp_adapter.agent.models import Models
+from acp_adapter.agent.permissions import Rules
+from acp_adapter.config import Config
+from acp_adapter.ledger.worker import Ledger
+from acp_adapter.tools import processes
+from acp_adapter.tools.port import Tool
+
+
+@define(eq=False)
+class Services:
+    """`lease_beat` is in seconds: how often a running turn renews its hold on the session."""
+
+    config: Config
+    ledger: Ledger
+    models: Models
+    tools: Mapping[str, Tool]
+    lease_beat: float = 5.0
+    _rules: dict[Path, Rules] = field(factory=dict)
+
+    def rules(self, cwd: Path) -> Rules:
+        """What was always allowed or rejected in the project at `cwd`; sessions there share it."""
+        if cwd not in self._rules:
+            self._rules[cwd] = Rules.load(self.config.home, cwd)
+        return self._rules[cwd]
+
+    async def end_children(self, session_id: str) -> None:
+        """End what the session's commands left running in the background."""
+        await processes.end_all(session_id)

@@ -1,0 +1,190 @@
+"""SessionManager: makes sessions, and finds them again in memory or in the ledger.
+
+An id that only the ledger knows is restored on the way by load, resume, prompt or fork, with everything that can be
+rebuilt; two requests for it at once get the same SessionState.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from acp_adapter.acp.client import EditorClient
+from acp_adapter.acp.services import Services
+from acp_adapter.acp.session import Emit, SessionState
+from acp_adapter.agent.calls import Workspace
+from acp_adapter.agent.permissions import MODES, Mode
+from acp_adapter.agent.system_prompt import system_prompt
+from acp_adapter.errors import InvalidParams, SessionNotFound
+from acp_adapter.ledger.db import SessionDB, SessionRow
+from acp_adapter.transcript import Transcript, new_id
+
+ID_LIMIT = 200
+
+
+class SessionManager:
+    """All live sessions of one connection. Every method raises InvalidParams, SessionNotFound or LedgerError."""
+
+    def __init__(
+        self, services: Services, client_of: Callable[[str], EditorClient], emit_of: Callable[[str], Emit]
+    ) -> None:
+        self._services = services
+        self._client_of = client_of
+        self._emit_of = emit_of
+        self._live: dict[str, SessionState] = {}
+        self._restoring: dict[str, asyncio.Task[SessionState]] = {}
+
+    async def new(self, cwd: str, additional: Sequence[str], mcp_servers: Sequence[Any]) -> SessionState:
+        """A new session, in the ledger before its id is told to anyone."""
+        folders = _folders(cwd, additional)
+        session_id = new_id()
+        config = {
+            "cwd": str(folders[0]),
+            "mode": self._services.config.mode,
+            "additional_directories": [str(folder) for folder in folders[1:]],
+        }
+        row = await self._services.ledger(
+            SessionDB.create_session,
+            session_id,
+            source="acp",
+            model=None,
+            model_config=config,
+            system_prompt=await asyncio.to_thread(system_prompt, folders[0]),
+            cwd=str(folders[0]),
+        )
+        return self._enter(row, Transcript(session_id, self._services.ledger), folders, mcp_servers)
+
+    async def find(self, session_id: str) -> SessionState:
+        """The session as it is, restored from the ledger where this process does not have it."""
+        if live := self._live.get(_checked(session_id)):
+            return live
+        if session_id not in self._restoring:
+            restoring = asyncio.create_task(self._restore(session_id))
+            self._restoring[session_id] = restoring
+            restoring.add_done_callback(lambda _: self._restoring.pop(session_id, None))
+        return await asyncio.shield(self._restoring[session_id])
+
+    async def open(
+        self, session_id: str, cwd: str, additional: Sequence[str], mcp_servers: Sequence[Any]
+    ) -> SessionState:
+        """For load and resume: the session, moved to `cwd` and these roots if it was elsewhere, on record."""
+        folders = _folders(cwd, additional)
+        session = await self.find(session_id)
+        session.mcp_servers = list(mcp_servers)
+        if list(session.workspace.roots) != _resolved(folders):
+            await self._services.ledger(
+                SessionDB.update_session,
+                session_id,
+                cwd=str(folders[0]),
+                model_config={"additional_directories": [str(folder) for folder in folders[1:]]},
+            )
+            session.move(folders[0], _resolved(folders))
+        return session
+
+    async def fork(
+        self,
+        session_id: str,
+        cwd: str,
+        additional: Sequence[str],
+        mcp_servers: Sequence[Any],
+        upto_message_id: str | None,
+    ) -> SessionState:
+        """A branch of the session, at its head or after a message; the parent stays as it is."""
+        folders = _folders(cwd, additional)
+        parent = await self.find(session_id)
+        branch_id = new_id()
+        await self._services.ledger(
+            SessionDB.branch,
+            parent.id,
+            branch_id,
+            upto_message_id=upto_message_id,
+            cwd=str(folders[0]),
+            model_config={"additional_directories": [str(folder) for folder in folders[1:]]},
+        )
+        branch = await self.find(branch_id)
+        branch.mcp_servers = list(mcp_servers)
+        return branch
+
+    async def close(self, session_id: str) -> None:
+        """End the session's work and forget it in memory; the ledger keeps it."""
+        session = await self.find(session_id)
+        await session.end()
+        self._live.pop(session_id, None)
+
+    async def delete(self, session_id: str) -> None:
+        """End it and delete it from the ledger. An unknown id is a silent success, as ACP asks."""
+        if session := self._live.pop(session_id, None):
+            await session.end()
+        try:
+            await self._services.ledger(SessionDB.delete_session, _checked(session_id))
+        except SessionNotFound:
+            return
+
+    def running(self, session_id: str) -> SessionState | None:
+        """The session if it is live here. Never restores: cancelling is for what runs."""
+        return self._live.get(session_id)
+
+    async def end_all(self) -> None:
+        await asyncio.gather(*(session.end() for session in self._live.values()))
+        self._live.clear()
+
+    async def _restore(self, session_id: str) -> SessionState:
+        ledger = self._services.ledger
+        row = await ledger(SessionDB.session, session_id)
+        await ledger(SessionDB.recover, session_id)
+        messages = await ledger(SessionDB.conversation, session_id)
+        config = row.model_config
+        cwd = Path(config.get("cwd") or row.cwd or Path.home())
+        folders = [cwd, *(Path(folder) for folder in config.get("additional_directories", ()))]
+        return self._enter(row, Transcript(session_id, ledger, messages), folders, ())
+
+    def _enter(
+        self, row: SessionRow, transcript: Transcript, folders: Sequence[Path], mcp_servers: Sequence[Any]
+    ) -> SessionState:
+        client = self._client_of(row.id)
+        roots = _resolved(folders)
+        session = SessionState(
+            id=row.id,
+            workspace=Workspace(row.id, folders[0], roots, client),
+            transcript=transcript,
+            system_prompt=row.system_prompt or system_prompt(folders[0]),
+            client=client,
+            services=self._services,
+            emit=self._emit_of(row.id),
+            mode=_mode(row.model_config.get("mode")),
+            model=_model(row),
+            title=row.title,
+            mcp_servers=list(mcp_servers),
+        )
+        self._live[row.id] = session
+        return session
+
+
+def _checked(session_id: str) -> str:
+    """A session id that the ledger may be asked for; nothing else was ever given out."""
+    if not session_id or len(session_id) > ID_LIMIT:
+        raise SessionNotFound(session_id)
+    return session_id
+
+
+def _folders(cwd: str, additional: Sequence[str]) -> list[Path]:
+    """The session's folders as the editor names them. They need not exist: tools will say so."""
+    for folder in (cwd, *additional):
+        if not Path(folder).is_absolute():
+            raise InvalidParams(f"{folder!r} is not an absolute path; cwd and additionalDirectories must be.")
+    return [Path(folder) for folder in (cwd, *additional)]
+
+
+def _resolved(folders: Sequence[Path]) -> list[Path]:
+    return [folder.resolve() for folder in folders]
+
+
+def _mode(stored: object) -> Mode:
+    return next((mode for mode in MODES if mode == stored), "ask")
+
+
+def _model(row: SessionRow) -> str | None:
+    provider = row.model_config.get("provider")
+    return f"{provider}:{row.model}" if provider and row.model else None

@@ -1,0 +1,137 @@
+"""One tool call from the model's words to its stored result: check, state the intent, permit, run, keep, show."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from attrs import define, field, frozen
+
+from acp_adapter.agent.events import PlanChanged, ToolCallChanged, ToolCallStarted, TurnEvent
+from acp_adapter.agent.projection import details_of, finished, parsed, started
+from acp_adapter.errors import AcpAdapterError, ToolError
+from acp_adapter.tools.arguments import checked
+from acp_adapter.tools.port import Editor, Intent, ReadMemory, Shown, Tool, ToolContext, ToolResult
+from acp_adapter.transcript import Message, ToolCall, new_id
+
+log = logging.getLogger(__name__)
+
+Emit = Callable[[TurnEvent], None]
+
+
+class Gatekeeper(Protocol):
+    """Decides whether a call may run, asking the user where the mode and the rules say so."""
+
+    async def permit(self, call: ToolCall, intent: Intent) -> str | None:
+        """None where the call may run; else a sentence for the model that says why it may not."""
+        ...
+
+
+@define
+class Workspace:
+    """Where a session's tools work. `roots` are absolute and resolved, the first is `cwd`."""
+
+    session_id: str
+    cwd: Path
+    roots: Sequence[Path]
+    editor: Editor | None = None
+    memory: ReadMemory = field(factory=ReadMemory)
+
+
+@frozen
+class ToolRunner:
+    """Runs the calls of one session. `keep` stores a message before anything is shown of it."""
+
+    tools: Mapping[str, Tool]
+    workspace: Workspace
+    gatekeeper: Gatekeeper
+    keep: Callable[[Message], Awaitable[None]]
+    emit: Emit
+
+    async def run(self, call: ToolCall) -> None:
+        """Give `call` exactly one result, whatever happens to it; a cancellation goes on after that is stored."""
+        running = _RunningCall(self, call)
+        try:
+            result = await running.result()
+        except asyncio.CancelledError:
+            await running.close(ToolResult("The user cancelled this call before it was done.", failed=True))
+            raise
+        await running.close(result)
+
+
+class _RunningCall:
+    def __init__(self, runner: ToolRunner, call: ToolCall) -> None:
+        self._runner = runner
+        self._call = call
+        self._begun = time.monotonic()
+        self._start: ToolCallStarted | None = None
+        self._plan: Sequence[dict[str, Any]] | None = None
+
+    async def result(self) -> ToolResult:
+        """The call's result; failures of every kind become failed results that the model reads."""
+        try:
+            return await self._attempt()
+        except AcpAdapterError as fault:
+            return ToolResult(fault.message, failed=True)
+        except Exception:  # a bug in one tool must not take the turn with it
+            incident = new_id()[:8]
+            log.exception("tool %s failed, incident %s", self._call.name, incident)
+            return ToolResult(f"The tool failed inside (incident {incident}; see the log).", failed=True)
+
+    async def close(self, result: ToolResult) -> None:
+        """Store the result, then show it."""
+        start = self._start or self._announce(None)
+        details = details_of(start, result, time.monotonic() - self._begun, self._plan)
+        await self._runner.keep(
+            Message(
+                role="tool",
+                content=result.text,
+                tool_call_id=self._call.id,
+                tool_name=self._call.name,
+                details=details,
+            )
+        )
+        self._runner.emit(finished(self._call.id, result))
+
+    async def _attempt(self) -> ToolResult:
+        tool = self._runner.tools.get(self._call.name)
+        if tool is None:
+            names = ", ".join(sorted(self._runner.tools))
+            raise ToolError(f"There is no tool {self._call.name!r}. The tools are: {names}.")
+        args = checked(tool.parameters, parsed(self._call.arguments))
+        context = self._context()
+        intent = await tool.intent(args, context)
+        self._announce(intent)
+        if refusal := await self._runner.gatekeeper.permit(self._call, intent):
+            return ToolResult(refusal, failed=True)
+        self._runner.emit(ToolCallChanged(self._call.id, status="in_progress"))
+        return await tool.run(args, context)
+
+    def _announce(self, intent: Intent | None) -> ToolCallStarted:
+        self._start = started(self._call, intent)
+        self._runner.emit(self._start)
+        return self._start
+
+    def _context(self) -> ToolContext:
+        workspace = self._runner.workspace
+        return ToolContext(
+            call_id=self._call.id,
+            cwd=workspace.cwd,
+            roots=workspace.roots,
+            editor=workspace.editor,
+            memory=workspace.memory,
+            progress=self._show_progress,
+            plan=self._publish_plan,
+            session_id=workspace.session_id,
+        )
+
+    def _show_progress(self, content: Sequence[Shown]) -> None:
+        self._runner.emit(ToolCallChanged(self._call.id, content=content))
+
+    def _publish_plan(self, entries: Sequence[dict[str, Any]]) -> None:
+        self._plan = entries
+        self._runner.emit(PlanChanged(entries))

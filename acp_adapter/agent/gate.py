@@ -1,0 +1,44 @@
+"""The Gate: whether a call runs, by mode and rules, and by the user's word where those say `ask`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from acp_adapter.agent.calls import Workspace
+from acp_adapter.agent.permissions import Choice, Mode, Rules, choices, decide
+from acp_adapter.tools.port import Intent
+from acp_adapter.transcript import ToolCall
+
+NOT_ALLOWED = "The user did not allow this call. It was not run."
+
+
+class Asker(Protocol):
+    """Asks the user. None for anything but a valid choice: dismissed, failed, or silent too long."""
+
+    async def __call__(self, call: ToolCall, intent: Intent, offered: Sequence[Choice]) -> Choice | None: ...
+
+
+class Gate:
+    """One session's gatekeeper. Fails closed: anything but a valid allow means that the call is not run."""
+
+    def __init__(self, mode: Callable[[], Mode], workspace: Workspace, rules: Rules, ask: Asker) -> None:
+        self._mode = mode
+        self._workspace = workspace
+        self._rules = rules
+        self._ask = ask
+
+    async def permit(self, call: ToolCall, intent: Intent) -> str | None:
+        decision = decide(self._mode(), call.name, intent, self._workspace.roots, self._rules)
+        if decision.verdict == "ask":
+            return await self._by_user(call, intent)
+        return None if decision.verdict == "allow" else decision.reason
+
+    async def _by_user(self, call: ToolCall, intent: Intent) -> str | None:
+        offered = choices(call.name, intent)
+        chosen = await self._ask(call, intent, offered)
+        if chosen is None:
+            return NOT_ALLOWED
+        if chosen.remembered:
+            self._rules.remember(chosen)
+        return None if chosen.allows else NOT_ALLOWED

@@ -1,0 +1,153 @@
+"""Stored messages → TurnEvents: what replay tells an editor, made of the same pieces as a live turn.
+
+A tool message's `details` hold what the editor was shown beyond the message's own text:
+
+    title, kind, status      as ACP's ToolCall has them
+    locations                [{path, line}]
+    content                  shown content; absent where it is just the message's text. A terminal lives no longer
+                             than its editor, so replay shows the text in its place
+    rawOutput                absent where there is none
+    plan                     PlanEntry JSON, where the call published a plan
+    duration                 seconds
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from acp_adapter.agent.events import (
+    PlanChanged,
+    TextChunk,
+    ThoughtChunk,
+    ToolCallChanged,
+    ToolCallStarted,
+    ToolStatus,
+    TurnEvent,
+    UserMessage,
+)
+from acp_adapter.tools.port import Intent, Location, Shown, ToolResult
+from acp_adapter.transcript import Message, Part, ToolCall
+
+
+def thought_id(message_id: str) -> str:
+    """The ACP messageId of a message's reasoning: stable, and another than its text's."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, message_id))
+
+
+def shown_text(text: str) -> list[Shown]:
+    return [{"type": "content", "content": {"type": "text", "text": text}}] if text else []
+
+
+def parsed(arguments: str) -> Any:
+    """A call's arguments as JSON, or the model's own text where they are not JSON."""
+    try:
+        return json.loads(arguments or "{}")
+    except ValueError:
+        return arguments
+
+
+def started(call: ToolCall, intent: Intent | None) -> ToolCallStarted:
+    """The first event of a call; `intent` is None where the call can't even be understood."""
+    return ToolCallStarted(
+        call_id=call.id,
+        name=call.name,
+        title=intent.title if intent else call.name,
+        kind=intent.kind if intent else "other",
+        status="pending",
+        raw_input=parsed(call.arguments),
+        locations=intent.locations if intent else (),
+        content=intent.preview if intent else (),
+    )
+
+
+def finished(call_id: str, result: ToolResult) -> ToolCallChanged:
+    """The last event of a call."""
+    return ToolCallChanged(
+        call_id=call_id,
+        status="failed" if result.failed else "completed",
+        locations=list(result.locations) or None,
+        content=list(result.shown) or shown_text(result.text),
+        raw_output=result.raw_output,
+    )
+
+
+def details_of(
+    start: ToolCallStarted, result: ToolResult, duration: float, plan: Sequence[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """What the ledger keeps so that replay shows a call as it was shown live."""
+    details: dict[str, Any] = {
+        "title": start.title,
+        "kind": start.kind,
+        "status": "failed" if result.failed else "completed",
+        "duration": round(duration, 3),
+    }
+    locations = list(result.locations) or list(start.locations)
+    if locations:
+        details["locations"] = [{"path": at.path, **({"line": at.line} if at.line else {})} for at in locations]
+    content = [shown for shown in result.shown if shown.get("type") != "terminal"]
+    if content:
+        details["content"] = content
+    if result.raw_output is not None:
+        details["rawOutput"] = result.raw_output
+    if plan is not None:
+        details["plan"] = list(plan)
+    return details
+
+
+def events_of(messages: Iterable[Message]) -> Iterator[TurnEvent]:
+    """Replay: every event that rebuilds what the editor showed, in order. A call without a result is failed.
+
+    A call is told in one event with its final status, at the place where the model made it.
+    """
+    stored = list(messages)
+    results = {m.tool_call_id: m for m in stored if m.role == "tool"}
+    for message in stored:
+        if message.role == "user":
+            yield UserMessage(message.id, parts_of(message))
+        elif message.role == "assistant":
+            yield from _assistant_events(message, results)
+
+
+def parts_of(message: Message) -> Sequence[Part]:
+    """A message's content as parts, whichever way it is stored."""
+    if isinstance(message.content, str):
+        return [{"type": "text", "text": message.content}]
+    return message.content or []
+
+
+def _assistant_events(message: Message, results: dict[str | None, Message]) -> Iterator[TurnEvent]:
+    thought = message.reasoning or message.reasoning_content
+    if thought:
+        yield ThoughtChunk(thought_id(message.id), thought)
+    if text := message.text():
+        yield TextChunk(message.id, text)
+    for call in message.calls():
+        result = results.get(call.id)
+        yield _replayed(call, result)
+        if result and result.details and "plan" in result.details:
+            yield PlanChanged(result.details["plan"])
+
+
+def _replayed(call: ToolCall, result: Message | None) -> ToolCallStarted:
+    details = (result.details if result else None) or {}
+    return ToolCallStarted(
+        call_id=call.id,
+        name=call.name,
+        title=details.get("title") or call.name,
+        kind=details.get("kind") or "other",
+        status=_status(result),
+        raw_input=parsed(call.arguments),
+        locations=[Location(at["path"], at.get("line")) for at in details.get("locations", ())],
+        content=details.get("content") or shown_text(result.text() if result else ""),
+        raw_output=details.get("rawOutput"),
+    )
+
+
+def _status(result: Message | None) -> ToolStatus:
+    if result is None:
+        return "failed"
+    status: ToolStatus = (result.details or {}).get("status", "completed")
+    return status

@@ -1,0 +1,41 @@
+"""The system prompt of a session: made once, stored as a snapshot, never changed under a running conversation.
+
+A prompt that changed between turns would cost every provider's prefix cache and would rewrite history.
+"""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+AGENTS_FILE = "AGENTS.md"
+AGENTS_LIMIT = 32_000
+
+BASE = """You are a coding agent in the user's editor. You work in the folder {cwd} on {system}.
+
+Use the tools to look before you answer: read files instead of guessing, search before you say that something does \
+not exist. Make the smallest change that does what was asked, in the style of the code around it. Run what checks \
+it, where there is something to run. When a tool fails or the user rejects a call, say so and go on by another way, \
+or ask. Answer in the user's language, short, and say what you did and what you did not check."""
+
+
+def system_prompt(cwd: Path) -> str:
+    """The prompt for a new session in `cwd`, with the folder's AGENTS.md if it has one (cut at 32,000 characters).
+
+    The same folder with the same file gives the same bytes. An unreadable AGENTS.md counts as none.
+    """
+    text = BASE.format(cwd=cwd, system=platform.system() or "this machine")
+    guidance = _guidance(cwd / AGENTS_FILE)
+    if guidance:
+        text += f"\n\nThe project's {AGENTS_FILE} says:\n\n{guidance}"
+    return text
+
+
+def _guidance(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+    if len(text) > AGENTS_LIMIT:
+        return text[:AGENTS_LIMIT] + f"\n[… {AGENTS_FILE} goes on; read it for the rest]"
+    return text
