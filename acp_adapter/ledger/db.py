@@ -1,0 +1,310 @@
+"""SessionDB: everything that may be done with the ledger, each thing in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from acp_adapter.errors import LedgerTooNew
+from acp_adapter.ledger import branches, drafts, fulltext, history, leases, listing, migrations, sessions, tree
+from acp_adapter.ledger.connection import Connection, IndexDamaged
+from acp_adapter.ledger.leases import Lease
+from acp_adapter.ledger.listing import Page
+from acp_adapter.ledger.sessions import SessionRow
+from acp_adapter.transcript import Message, Usage
+
+T = TypeVar("T")
+
+
+class SessionDB:
+    """The ledger's file, open. For one thread at a time; `worker.Ledger` gives it a thread of its own.
+
+    Every method is one transaction: what it says is on the disk when it returns, and nothing of it where it
+    raises. All raise LedgerError (LedgerUnavailable names the cause), and SessionNotFound for an unknown id.
+    A session id that was compacted away goes on working: what continues a conversation finds its newest node.
+    `notices` are sentences for the user about what happened at opening.
+    """
+
+    def __init__(self, connection: Connection, program: str) -> None:
+        self._connection = connection
+        self.program = program
+        self.token = uuid.uuid4().hex
+        self.notices: list[str] = []
+
+    @classmethod
+    def open(cls, path: Path, *, program: str = "acp-adapter", read_only: bool = False) -> SessionDB:
+        """Open the ledger, made new where there is none, brought up to date where it is older.
+
+        A ledger of a newer schema opens too, for reading only, with a notice. `program` names us to other
+        processes. Raises LedgerUnavailable.
+        """
+        if read_only:
+            return cls(Connection.open_read_only(path), program)
+        connection = Connection.open(path)
+        try:
+            migrations.migrate(connection)
+        except LedgerTooNew as refusal:
+            connection.close()
+            db = cls(Connection.open_read_only(path, refusal), program)
+            db.notices.append(refusal.message)
+            return db
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, program)
+
+    def close(self) -> None:
+        """Give back our leases and close the file. May be called twice."""
+        if not self._connection.closed:
+            if self._connection.refusal is None:
+                self._connection.write_if_possible(lambda sql: leases.release_all(sql, self.token))
+            self._connection.close()
+
+    # Sessions
+
+    def create_session(
+        self,
+        session_id: str,
+        *,
+        source: str = "acp",
+        model: str | None,
+        model_config: Mapping[str, Any],
+        cwd: str,
+        system_prompt: str | None = None,
+        parent: str | None = None,
+        title: str | None = None,
+    ) -> SessionRow:
+        """A new session without messages. Raises InvalidParams when the id or the title is taken."""
+        return self._write(
+            lambda sql: sessions.create(
+                sql,
+                session_id,
+                source=source,
+                model=model,
+                model_config=model_config,
+                cwd=cwd,
+                system_prompt=system_prompt,
+                parent=parent,
+                title=title,
+            )
+        )
+
+    def session(self, session_id: str) -> SessionRow:
+        """That very node."""
+        return self._read(lambda sql: sessions.get(sql, session_id))
+
+    def current(self, session_id: str) -> SessionRow:
+        """The node where the conversation goes on: the newest of its chain."""
+        return self._read(lambda sql: sessions.get(sql, tree.tip(sql, session_id)))
+
+    def chain(self, session_id: str) -> list[SessionRow]:
+        """All nodes of the conversation, from the first to the newest."""
+        return self._read(lambda sql: [sessions.get(sql, node) for node in tree.chain(sql, session_id)])
+
+    def update_session(
+        self,
+        session_id: str,
+        *,
+        model: str | None = None,
+        model_config: Mapping[str, Any] | None = None,
+        system_prompt: str | None = None,
+        title: str | None = None,
+        cwd: str | None = None,
+    ) -> SessionRow:
+        """Change what is given, in the node where the conversation goes on. None leaves a value as it is.
+
+        Keys of `model_config` are merged in; a key of value None is taken out. `cwd` moves the session to another
+        folder. Raises InvalidParams, naming the other session, for a title that is taken: see `next_title`.
+        """
+        return self._write(
+            lambda sql: sessions.update(
+                sql,
+                tree.tip(sql, session_id),
+                model=model,
+                model_config=model_config,
+                system_prompt=system_prompt,
+                title=title,
+                cwd=cwd,
+            )
+        )
+
+    def next_title(self, base: str) -> str:
+        """A free title along a lineage: `base`, or `base #2`, `base #3`, …, at most 100 characters."""
+        return self._read(lambda sql: sessions.next_title(sql, base))
+
+    def resolve(self, text: str) -> str:
+        """The id that a person means by an id, a title, or the beginning of an id.
+
+        Raises SessionNotFound, and InvalidParams where several conversations begin so.
+        """
+        return self._read(lambda sql: sessions.resolve(sql, text))
+
+    def list_sessions(
+        self,
+        *,
+        cwd: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        sources: Sequence[str] | None = None,
+        include_archived: bool = False,
+    ) -> Page:
+        """Conversations by newest activity, one entry a compression chain, branches too, sub-agents' not.
+
+        `cwd` is a folder under any spelling. `cursor` is the `next_cursor` of the page before, with the same
+        filter: any other raises InvalidParams.
+        """
+        chosen = listing.Filter(cwd, None if sources is None else tuple(sources), include_archived)
+        return self._read(lambda sql: listing.page(sql, chosen, cursor, limit))
+
+    # Messages
+
+    def append(
+        self,
+        session_id: str,
+        new: Sequence[Message],
+        usage: Usage | None = None,
+        *,
+        model: str | None = None,
+        provider: str | None = None,
+    ) -> list[int]:
+        """Store messages at the end of the conversation, count them and `usage`, drop their drafts. Their rows.
+
+        May be repeated after an unclear failure: a message id that is stored already is not stored again.
+        `model` and `provider` say who made them, where that is not the session's own model.
+        """
+        return self._write(lambda sql: history.append(sql, session_id, new, usage, model, provider))
+
+    def save_draft(self, session_id: str, message: Message) -> None:
+        """Keep a message that is still being streamed, apart from the history. See `recover`."""
+        self._write(lambda sql: drafts.save(sql, tree.tip(sql, session_id), message))
+
+    def recover(self, session_id: str) -> list[Message]:
+        """Give a conversation the end that a killed process could not, once, and return what was added.
+
+        Open tool calls of the last step get their closing result; what was streamed becomes an assistant
+        message with finish reason `interrupted`. Writes nothing where there is nothing to do, and nothing while
+        another process runs the session.
+        """
+
+        def needed(sql: sqlite3.Connection) -> bool:
+            return history.needs_recovery(sql, session_id) and not self._held_by_another(sql, session_id)
+
+        def close_up(sql: sqlite3.Connection) -> list[Message]:
+            return history.recover(sql, session_id) if needed(sql) else []
+
+        if self._connection.refusal is not None or not self._read(needed):
+            return []
+        return self._write(close_up)
+
+    def messages(self, session_id: str) -> list[Message]:
+        """The active messages of that very node, in order."""
+        return self._read(lambda sql: history.of_node(sql, session_id))
+
+    def conversation(self, session_id: str) -> list[Message]:
+        """What the model is sent when the session goes on: the active messages of the newest node of its chain."""
+        return self._read(lambda sql: history.of_node(sql, tree.tip(sql, session_id)))
+
+    def replay(self, session_id: str) -> list[Message]:
+        """What the editor is shown: the whole conversation from the first message of its chain, in order.
+
+        Compacted messages are in it (`compacted`), rewound ones are not; a summary that stands for compacted
+        messages has `details["summary"]` set.
+        """
+        return self._read(lambda sql: history.of_conversation(sql, session_id))
+
+    def messages_after(self, session_id: str, row: int) -> list[Message]:
+        """The active messages beyond that row in the newest node: what another process appended."""
+        return self._read(lambda sql: history.of_node(sql, tree.tip(sql, session_id), after=row))
+
+    # The tree
+
+    def branch(
+        self,
+        session_id: str,
+        new_id: str,
+        *,
+        upto_message_id: str | None = None,
+        cwd: str | None = None,
+        model: str | None = None,
+        model_config: Mapping[str, Any] | None = None,
+        source: str | None = None,
+    ) -> SessionRow:
+        """A new session that begins as a copy of the conversation up to that message, or of all of it.
+
+        Message ids, details, model, mode and system prompt are kept; both sessions live on. Raises InvalidParams
+        for a message that is not in the conversation.
+        """
+        return self._write(
+            lambda sql: branches.branch(
+                sql,
+                session_id,
+                new_id,
+                upto=upto_message_id,
+                cwd=cwd,
+                model=model,
+                model_config=model_config,
+                source=source,
+            )
+        )
+
+    def continue_compressed(
+        self, session_id: str, new_id: str, summary: Message, tail: Sequence[Message]
+    ) -> SessionRow:
+        """Go on in a new node with the summary and copies of the tail; the old node ends, and keeps everything."""
+        return self._write(lambda sql: branches.continue_compressed(sql, session_id, new_id, summary, tail))
+
+    def undo(self, session_id: str, upto: str) -> list[Message]:
+        """Rewind: the message `upto` and all after it are marked, not deleted. Returns them.
+
+        Raises InvalidParams for a message that is not active in the newest node.
+        """
+        return self._write(lambda sql: branches.undo(sql, session_id, upto))
+
+    def archive(self, session_id: str, archived: bool = True) -> None:
+        """Hide the conversation from the list, or show it again."""
+        self._write(lambda sql: branches.archive(sql, session_id, archived))
+
+    def delete_session(self, session_id: str) -> bool:
+        """Delete the conversation with all its nodes, messages, drafts and index entries; its branches stay whole.
+
+        False where there is no such session. The text is gone from the file and its write-ahead log afterwards.
+        """
+        gone = self._write(lambda sql: branches.delete(sql, session_id))
+        if gone:
+            self._connection.purge(fulltext.TABLES)
+        return gone
+
+    # Leases
+
+    def acquire(self, session_id: str) -> Lease:
+        """Say that we run the session now. Raises TurnInProgress, naming the holder, while another process does."""
+        return self._write(lambda sql: leases.acquire(sql, session_id, self.token, self.program))
+
+    def renew(self, session_id: str) -> Lease:
+        """A sign of life, due every quarter of `leases.EXPIRES_AFTER`. Raises TurnInProgress if the lease was lost."""
+        return self.acquire(session_id)
+
+    def release(self, session_id: str) -> None:
+        self._write(lambda sql: leases.release(sql, session_id, self.token))
+
+    def holder(self, session_id: str) -> Lease | None:
+        """Who runs the session, ours or another's; None where nobody does (a dead holder is nobody)."""
+        return self._read(lambda sql: leases.holder(sql, session_id))
+
+    def _held_by_another(self, sql: sqlite3.Connection, session_id: str) -> bool:
+        held = leases.holder(sql, session_id)
+        return held is not None and held.token != self.token
+
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return self._connection.read(work)
+
+    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """A damaged full-text index is taken out (the next search makes it again) and never stops a write."""
+        try:
+            return self._connection.write(work)
+        except IndexDamaged:
+            self._connection.write(fulltext.drop)
+            return self._connection.write(work)

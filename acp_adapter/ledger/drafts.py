@@ -1,0 +1,44 @@
+"""Messages that are still being streamed: kept apart from the history, so that a killed process loses only a tail."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+
+from attrs import asdict, evolve, fields_dict
+
+from acp_adapter.ledger.messages import storable
+from acp_adapter.transcript import Message
+
+
+def save(sql: sqlite3.Connection, session_id: str, message: Message) -> None:
+    """Write the message as it is so far, in the place of what was saved of it before."""
+    text = json.dumps(asdict(message))
+    sql.execute(
+        "INSERT OR REPLACE INTO message_drafts(session_id, message_id, message, saved_at) VALUES (?, ?, ?, ?)",
+        (session_id, storable(message.id), text, time.time()),
+    )
+
+
+def drop(sql: sqlite3.Connection, session_id: str, message_id: str) -> None:
+    sql.execute(
+        "DELETE FROM message_drafts WHERE session_id = ? AND message_id = ?", (session_id, storable(message_id))
+    )
+
+
+def left(sql: sqlite3.Connection, session_id: str) -> list[Message]:
+    """The drafts that nobody finished, oldest first, as messages that were interrupted.
+
+    Calls in them never ran and may be cut off in mid-argument, so they are left out.
+    """
+    rows = sql.execute(
+        "SELECT message FROM message_drafts WHERE session_id = ? ORDER BY saved_at, message_id", (session_id,)
+    )
+    drafts = [_of_json(row[0]) for row in rows]
+    return [evolve(draft, finish_reason="interrupted", tool_calls=None) for draft in drafts]
+
+
+def _of_json(text: str) -> Message:
+    known = fields_dict(Message)
+    return Message(**{key: value for key, value in json.loads(text).items() if key in known})

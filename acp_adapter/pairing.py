@@ -1,0 +1,70 @@
+"""Tool calls and their results, paired as every provider demands it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import evolve
+
+from acp_adapter.transcript import Message, ToolCall
+
+INTERRUPTED = "The tool call was interrupted before it gave a result."
+
+
+def closing_result(call: ToolCall, **values: Any) -> Message:
+    """The result of a call that will never get one of its own; `values` are further fields of the Message."""
+    return Message(
+        role="tool",
+        content=INTERRUPTED,
+        tool_call_id=call.id,
+        tool_name=call.name or None,
+        details={"status": "failed"},
+        **values,
+    )
+
+
+def paired(messages: Sequence[Message]) -> list[Message]:
+    """The messages with exactly one result directly after each tool call, in the order of the calls.
+
+    The rule: a call's result is the first tool message with its id before another message uses that id for a
+    call of its own. A call without one gets a closing result (in memory only); results that answer nothing, second
+    results, and a second call with an id of the same message are left out. What is already in order is unchanged.
+    """
+    asking = [_with_unique_calls(message) for message in messages]
+    results = _results(asking)
+    return [out for at, message in enumerate(asking) for out in _with_results(at, message, results)]
+
+
+def _results(messages: Sequence[Message]) -> dict[tuple[int, str], Message]:
+    """The result of each call, by the position of the message that made it and the call's id."""
+    asked: dict[str, int] = {}
+    found: dict[tuple[int, str], Message] = {}
+    for at, message in enumerate(messages):
+        for call in message.calls():
+            asked[call.id] = at
+        if message.role == "tool" and message.tool_call_id in asked:
+            found.setdefault((asked[message.tool_call_id], message.tool_call_id), message)
+    return found
+
+
+def _with_results(at: int, message: Message, results: dict[tuple[int, str], Message]) -> Iterator[Message]:
+    if message.role == "tool":
+        return
+    yield message
+    for call in message.calls():
+        closing = closing_result(call, id=f"{message.id}/{call.id}", timestamp=message.timestamp)
+        yield results.get((at, call.id), closing)
+
+
+def _with_unique_calls(message: Message) -> Message:
+    first = {call.id: raw for raw, call in zip(message.tool_calls or (), message.calls(), strict=True)}
+    if len(first) == len(message.tool_calls or ()):
+        return message
+    seen: set[str] = set()
+    kept = []
+    for raw, call in zip(message.tool_calls or (), message.calls(), strict=True):
+        if call.id not in seen:
+            seen.add(call.id)
+            kept.append(raw)
+    return evolve(message, tool_calls=kept)
