@@ -20,8 +20,6 @@ from acp_adapter.providers.port import ModelRequest
 from acp_adapter.transcript import Message, Part, ToolCall
 
 WIRE_PARTS = {"text", "image_url", "input_audio", "file"}
-LONGEST_ID = 40
-"""OpenAI refuses longer tool call ids."""
 
 
 @frozen
@@ -29,7 +27,7 @@ class Dialect:
     """Where servers of the OpenAI form differ. See `acp_adapter.providers.services` for who speaks which.
 
     `echoes` are the fields of an assistant message that this server sends and needs back; all others refuse them.
-    `call_ids` is the form that tool call ids must have; others are replaced by a digest.
+    `call_ids` is the form that tool call ids must have (OpenAI takes 40 characters); others are sent as a digest.
     """
 
     max_tokens: str = "max_tokens"
@@ -39,26 +37,42 @@ class Dialect:
 
 @define(eq=False)
 class ChatEncoder:
-    """Encodes the requests of one provider. `usage` asks the server to count tokens in the stream."""
+    """Encodes the requests of one provider, and remembers what its server has refused: see `adapt`."""
 
     model: str
     dialect: Dialect
-    usage: bool = True
-    max_tokens: str = field(default="")
+    _counts: bool = True
+    _max_tokens: str = field(init=False)
+    _effort: str | None = None
     _kept: dict[int, tuple[weakref.ref[Message], bytes]] = field(factory=dict, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        self.max_tokens = self.max_tokens or self.dialect.max_tokens
+        self._max_tokens = self.dialect.max_tokens
+
+    def adapt(self, complaint: str) -> bool:
+        """Encode differently from now on, if that answers a server's complaint (of status 400 or 422)."""
+        if self._counts and ("stream_options" in complaint or "include_usage" in complaint):
+            self._counts = False
+        elif self._max_tokens == "max_tokens" and "max_completion_tokens" in complaint:
+            self._max_tokens = "max_completion_tokens"
+        elif self._effort is None and "reasoning_effort" in complaint and "none" in complaint:
+            # Some models of OpenAI call functions in this API only without reasoning, and say so.
+            self._effort = "none"
+        else:
+            return False
+        return True
 
     def body(self, request: ModelRequest) -> bytes:
         """The whole body. The messages come first, so that bodies of one conversation share their beginning."""
         messages = [_json({"role": "system", "content": request.system})] if request.system else []
         messages += filter(None, map(self.message, request.messages))
         rest: dict[str, Any] = {"stream": True}
-        if self.usage:
+        if self._counts:
             rest["stream_options"] = {"include_usage": True}
+        if self._effort:
+            rest["reasoning_effort"] = self._effort
         if request.max_tokens:
-            rest[self.max_tokens] = request.max_tokens
+            rest[self._max_tokens] = request.max_tokens
         if request.tools:
             rest["tools"] = [
                 {
@@ -96,9 +110,11 @@ class ChatEncoder:
         wire: dict[str, Any] = {"role": "assistant", "content": text or None}
         if message.tool_calls:
             wire["tool_calls"] = [self._call(raw) for raw in message.tool_calls]
-        for name in ("reasoning_content", "reasoning_details"):
-            if name in self.dialect.echoes and getattr(message, name):
-                wire[name] = getattr(message, name)
+            if "reasoning_content" in self.dialect.echoes:
+                # Wanted beside every call, even of a model that did not reason.
+                wire["reasoning_content"] = message.reasoning_content or message.reasoning or ""
+        if "reasoning_details" in self.dialect.echoes and message.reasoning_details:
+            wire["reasoning_details"] = message.reasoning_details
         return wire
 
     def _call(self, raw: dict[str, Any]) -> dict[str, Any]:

@@ -69,17 +69,20 @@ def refusal(status: int | None, body: bytes | Any) -> Refusal:
 def fault(who: str, said: Refusal, retry_after: float | None = None) -> ProviderError:
     """The error for a refusal. `who` begins the sentence: a service and where it is."""
     status, told = said.status, f"{said.message} {said.code}"
-    sentence = f"{who} answered {status or 'with an error'}: {said.message or said.code or 'no reason given'}"
+    reason = (said.message or said.code or "no reason given").rstrip(". ")
+    sentence = f"{who} answered {status or 'with an error'}: {reason}."
     if status in (401, 403):
-        return ProviderAuthFailed(f"{sentence}. Check the API key, or run `acp-adapter setup`.")
+        return ProviderAuthFailed(f"{sentence} Check the API key, or run `acp-adapter setup`.")
     if status == 402 or (status in (None, 429) and SPENT.search(told)):
-        return ProviderRejected(f"{sentence}. The account has no credit left; trying again won't help.")
+        return ProviderRejected(f"{sentence} The account has no credit left; trying again won't help.")
     if status == 413 or (status in (None, 400, 422, 500) and TOO_LONG.search(told)):
         return ContextTooLong(sentence)
     if status in OVERLOADED or (status is None and OVERLOADED_CODES.search(told)):
         return ProviderOverloaded(sentence, retry_after)
     if status is None or status >= 500:
         return ProviderFault(sentence)
+    if status == 404:
+        sentence += " Another model is chosen with ACP_ADAPTER_MODEL=provider:model or `model` in config.toml."
     return ProviderRejected(sentence)
 
 

@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 CONNECT_TIMEOUT = 10.0
 SILENCE = 300.0
 ERROR_BODY = 64 * 1024
+MODEL_LIST = 8 * 1024 * 1024
 LOOPBACK = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}
 CLIENT_HEADERS = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": "acp-adapter"}
 
@@ -85,6 +86,18 @@ class OpenAIProvider:
                         yield delta
         yield answer.completed(done)
 
+    async def models(self) -> list[dict[str, Any]]:
+        """The server's own list, `GET {base_url}/models`: objects with an `id`. Raises a ProviderError."""
+        response = await self._send("GET", "/models")
+        try:
+            body = await _beginning(response, MODEL_LIST)
+            if response.status_code != 200:
+                raise self._refused(response, refusal(response.status_code, body))
+        finally:
+            await response.aclose()
+        listed = _object(body).get("data")
+        return [entry for entry in listed or () if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+
     async def aclose(self) -> None:
         client, self._client = self._client, None
         if client:
@@ -94,24 +107,23 @@ class OpenAIProvider:
     async def _answered(self, request: ModelRequest) -> AsyncIterator[httpx.Response]:
         """The answer, once the server accepts the request; without what it does not know, from then on."""
         while True:
-            response = await self._post(self._encoder.body(request))
+            response = await self._send("POST", "/chat/completions", self._encoder.body(request))
             try:
                 if response.status_code == 200:
                     yield response
                     return
-                said = refusal(response.status_code, await _beginning(response))
-                if not self._adapts_to(said):
+                said = refusal(response.status_code, await _beginning(response, ERROR_BODY))
+                if said.status not in (400, 422) or not self._encoder.adapt(said.message):
                     raise self._refused(response, said)
+                log.info("%s wants the request in another form: %s", self._who(), self._masked(said.message))
             finally:
                 await response.aclose()
 
-    async def _post(self, body: bytes) -> httpx.Response:
+    async def _send(self, method: str, path: str, body: bytes = b"") -> httpx.Response:
         import httpx
 
         self._client = self._client or _client(self.base_url, self.silence)
-        request = self._client.build_request(
-            "POST", f"{self.base_url}/chat/completions", content=body, headers=self._headers
-        )
+        request = self._client.build_request(method, self.base_url + path, content=body, headers=self._headers)
         try:
             return await self._client.send(request, stream=True)
         except httpx.ReadTimeout as error:
@@ -119,20 +131,6 @@ class OpenAIProvider:
         except httpx.TransportError as error:
             reason = self._masked(str(error)) or type(error).__name__
             raise ProviderUnreachable(f"{self._who()} can't be reached: {reason}. {self._advice()}") from error
-
-    def _adapts_to(self, said: Refusal) -> bool:
-        """Whether the request is worth sending again in the other form that this server asks for."""
-        encoder = self._encoder
-        if said.status not in (400, 422):
-            return False
-        if encoder.usage and ("stream_options" in said.message or "include_usage" in said.message):
-            encoder.usage = False
-        elif encoder.max_tokens == "max_tokens" and "max_completion_tokens" in said.message:
-            encoder.max_tokens = "max_completion_tokens"
-        else:
-            return False
-        log.info("%s wants the request in another form: %s", self._who(), self._masked(said.message))
-        return True
 
     def _refused(self, response: httpx.Response, said: Refusal) -> ProviderError:
         if response.is_redirect:
@@ -216,15 +214,15 @@ async def _drain(events: AsyncIterator[Any]) -> None:
                 pass
 
 
-async def _beginning(response: httpx.Response) -> bytes:
-    """The first of an error's body, as much of it as can be read."""
+async def _beginning(response: httpx.Response, limit: int) -> bytes:
+    """The first of a body: at least `limit` bytes of it, or what can be read."""
     import httpx
 
     body = b""
     with contextlib.suppress(httpx.HTTPError):
         async for data in response.aiter_bytes():
             body += data
-            if len(body) >= ERROR_BODY:
+            if len(body) >= limit:
                 break
     return body
 
@@ -261,7 +259,8 @@ def split_credentials(base_url: str) -> tuple[str, str | None]:
         usable = False
     if not usable or url.query or url.fragment:
         raise InvalidParams(
-            f"{shown_url(base_url.rpartition('@')[2])!r} is not a base URL. It looks like https://api.example.com/v1, without a query."
+            f"{shown_url(base_url.rpartition('@')[2])!r} is not a base URL. "
+            "It looks like https://api.example.com/v1, without a query."
         )
     basic = None
     if url.username is not None:

@@ -85,7 +85,7 @@ def _delay(error: ProviderError, attempt: int, left: float) -> float:
     asked = error.retry_after if isinstance(error, ProviderOverloaded) else None
     if asked is not None and asked > left:
         raise ProviderOverloaded(f"{error.message} It asks to wait {_duration(asked)}.", asked) from error
-    delay = min(FIRST_DELAY * 2 ** (attempt - 1), LONGEST_DELAY) * random.uniform(0.75, 1.25)
+    delay = min(FIRST_DELAY * 2.0 ** (attempt - 1), LONGEST_DELAY) * random.uniform(0.75, 1.25)
     delay = max(delay, asked or 0.0)
     if delay > left:
         raise error

@@ -1,0 +1,161 @@
+"""Where a provider's name leads: base URL, key and model, from config.toml, the environment and the table of services.
+
+A `[providers.NAME]` table of config.toml may hold base_url, api_key, api_key_env (the name of a variable), model,
+context_window (tokens), headers and timeout (seconds of silence). It goes before everything else.
+
+A key is sent to the server it is for: never to an address that only a stored session names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import field, frozen
+
+from acp_adapter.config import Config
+from acp_adapter.errors import AuthRequired, InvalidParams
+from acp_adapter.providers.openai import LOOPBACK, SILENCE, OpenAIProvider, shown_url
+from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES, dialect_at
+from acp_adapter.providers.windows import context_window
+
+
+@frozen
+class Endpoint:
+    """A server of the OpenAI form. `model` is the one to use where none is asked for, None for the server's first."""
+
+    name: str
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    context_window: int | None = None
+    headers: Mapping[str, str] = field(factory=dict, repr=False)
+    silence: float = SILENCE
+
+    @property
+    def local(self) -> bool:
+        return urlsplit(self.base_url).hostname in LOOPBACK
+
+    def provider(self, model: str) -> OpenAIProvider:
+        # What a server on this machine can hold depends on how it was started, not on the model's name.
+        window = self.context_window or (None if self.local else context_window(model))
+        return OpenAIProvider(
+            self.name,
+            model,
+            self.base_url,
+            self.api_key,
+            window,
+            dialect_at(self.base_url),
+            self.headers,
+            self.silence,
+        )
+
+
+def known(config: Config) -> list[str]:
+    """All names that `provider:model` may begin with."""
+    return list(dict.fromkeys(("local", "scripted", *config.providers, *SERVICES, *LOOPBACK_SERVERS)))
+
+
+def endpoint(name: str, config: Config) -> Endpoint:
+    """Raises InvalidParams for an unknown name or a setting that can't be, AuthRequired where a key is missing."""
+    table = _Table(name, config)
+    service = SERVICES.get(name)
+    base_url = table.text("base_url")
+    if base_url is None and name == "openai":
+        base_url = config.environ.get("OPENAI_BASE_URL") or None
+    usual = service.base_url if service else LOOPBACK_SERVERS.get(name)
+    if base_url is None and usual is None:
+        raise InvalidParams(_unknown(name, config))
+    found = Endpoint(
+        name=name,
+        base_url=base_url or usual or "",
+        api_key=table.text("api_key") or next(_keys(name, table, config), None),
+        model=table.text("model") or (service.model if service and base_url in (None, usual) else None),
+        context_window=table.number("context_window"),
+        headers=table.headers(),
+        silence=table.number("timeout") or SILENCE,
+    )
+    if service and not found.api_key and not found.headers and _host(found.base_url) == _host(service.base_url):
+        raise AuthRequired(
+            f"The provider {name!r} needs an API key: set {' or '.join(service.keys)} in the environment, "
+            f"or run `acp-adapter setup`."
+        )
+    return found
+
+
+def endpoint_at(name: str, base_url: str, config: Config) -> Endpoint:
+    """The endpoint that a stored session names, with its key only if it is the one that is set up under that name.
+
+    A server on this machine may be another one: it is asked without a key. Raises InvalidParams or AuthRequired.
+    """
+    try:
+        found = endpoint(name, config)
+        if not base_url or _host(base_url) == _host(found.base_url):
+            return found
+        reason: InvalidParams | AuthRequired = InvalidParams(
+            f"The provider {name!r} at {shown_url(base_url)} is not set up on this machine."
+        )
+    except (InvalidParams, AuthRequired) as error:
+        reason = error
+    stored = Endpoint(name, base_url)
+    if not stored.local:
+        raise reason
+    return stored
+
+
+def configured(config: Config) -> Iterator[Endpoint]:
+    """What the user has set up: the tables of config.toml, then the services whose key is in the environment.
+
+    Broken tables are left out; asking for one by name tells what is wrong.
+    """
+    for name in dict.fromkeys((*config.providers, *SERVICES)):
+        try:
+            found = endpoint(name, config)
+        except (InvalidParams, AuthRequired):
+            continue
+        if name in config.providers or found.api_key or found.base_url != SERVICES[name].base_url:
+            yield found
+
+
+def _keys(name: str, table: _Table, config: Config) -> Iterator[str]:
+    service = SERVICES.get(name)
+    for variable in (table.text("api_key_env"), *(service.keys if service else ())):
+        if variable and config.environ.get(variable):
+            yield config.environ[variable]
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2].lower()
+
+
+def _unknown(name: str, config: Config) -> str:
+    if name in config.providers:
+        return f"config.toml: [providers.{name}] needs a base_url, such as http://127.0.0.1:8000/v1."
+    return f"There is no provider {name[:80]!r}. Write provider:model; the providers are {', '.join(known(config))}."
+
+
+class _Table:
+    """A `[providers.NAME]` table. Raises InvalidParams for a value of the wrong type."""
+
+    def __init__(self, name: str, config: Config) -> None:
+        self._name = name
+        self._values = config.providers.get(name, {})
+
+    def text(self, key: str) -> str | None:
+        value: str | None = self._get(key, str)
+        return value
+
+    def number(self, key: str) -> int | None:
+        value: int | None = self._get(key, int)
+        return value
+
+    def headers(self) -> dict[str, str]:
+        headers: dict[str, Any] = self._get("headers", dict) or {}
+        return {name: str(value) for name, value in headers.items()}
+
+    def _get(self, key: str, kind: type) -> Any:
+        value = self._values.get(key)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise InvalidParams(f"config.toml: {key} of [providers.{self._name}] must be of type {kind.__name__}.")
+        return value

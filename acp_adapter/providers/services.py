@@ -1,0 +1,77 @@
+"""The hosted services that speak the OpenAI form: where they are, which variable holds their key, how they differ.
+
+A table, in the order in which an automatic choice tries them. Any other server is named in config.toml.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+from acp_adapter.providers.chat_request import Dialect
+
+PLAIN = Dialect()
+
+
+@frozen
+class Service:
+    """`keys` are environment variables, the first that is set counts. `model` is used where none is chosen."""
+
+    base_url: str
+    keys: tuple[str, ...]
+    model: str
+    dialect: Dialect = PLAIN
+
+
+SERVICES = {
+    "openai": Service(
+        "https://api.openai.com/v1", ("OPENAI_API_KEY",), "gpt-5-mini", Dialect(max_tokens="max_completion_tokens")
+    ),
+    "anthropic": Service("https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), "claude-sonnet-5-5"),
+    "openrouter": Service(
+        "https://openrouter.ai/api/v1",
+        ("OPENROUTER_API_KEY",),
+        "openrouter/auto",
+        Dialect(echoes=frozenset({"reasoning_details"})),
+    ),
+    "gemini": Service(
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "gemini-flash-latest",
+        Dialect(echoes=frozenset({"extra_content"})),
+    ),
+    "mistral": Service(
+        "https://api.mistral.ai/v1",
+        ("MISTRAL_API_KEY",),
+        "devstral-latest",
+        Dialect(call_ids=r"[a-zA-Z0-9]{9}"),
+    ),
+    "deepseek": Service(
+        "https://api.deepseek.com/v1",
+        ("DEEPSEEK_API_KEY",),
+        "deepseek-flash",
+        Dialect(echoes=frozenset({"reasoning_content"})),
+    ),
+    "moonshot": Service(
+        "https://api.moonshot.ai/v1",
+        ("MOONSHOT_API_KEY",),
+        "kimi-latest",
+        Dialect(echoes=frozenset({"reasoning_content"})),
+    ),
+    "xai": Service("https://api.x.ai/v1", ("XAI_API_KEY",), "grok-4.3"),
+    "groq": Service("https://api.groq.com/openai/v1", ("GROQ_API_KEY",), "openai/gpt-oss-120b"),
+    "together": Service("https://api.together.xyz/v1", ("TOGETHER_API_KEY",), "openai/gpt-oss-120b"),
+}
+
+LOOPBACK_SERVERS = {
+    "ollama": "http://127.0.0.1:11434/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+    "llamacpp": "http://127.0.0.1:8080/v1",
+}
+
+
+def dialect_at(base_url: str) -> Dialect:
+    """The dialect of the service at that address; the plain one for every other server."""
+    host = urlsplit(base_url).hostname
+    return next((s.dialect for s in SERVICES.values() if urlsplit(s.base_url).hostname == host), PLAIN)
