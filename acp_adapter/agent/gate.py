@@ -35,7 +35,7 @@ class Gate:
         return None if decision.verdict == "allow" else decision.reason
 
     async def _by_user(self, call: ToolCall, intent: Intent) -> str | None:
-        offered = choices(call.name, intent)
+        offered = choices(call.name, intent, self._workspace.roots, self._rules)
         chosen = await self._ask(call, intent, offered)
         if chosen is None:
             return NOT_ALLOWED

@@ -1,0 +1,163 @@
+"""run_command: a shell command, in the editor's terminal where it offers one, else as a child of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from acp_adapter.errors import ClientError, ToolError
+from acp_adapter.tools import processes, shown
+from acp_adapter.tools.arguments import count, schema, text
+from acp_adapter.tools.environment import command_environment, terminal_environment
+from acp_adapter.tools.output import HEAD, TAIL, Output
+from acp_adapter.tools.paths import permitted, stated
+from acp_adapter.tools.port import Intent, TerminalRun, ToolContext, ToolResult
+from acp_adapter.tools.processes import Exit
+
+TIMEOUT = 120
+LONGEST = 3600
+_TICK = 0.1
+_SHOWN = 4_000
+
+_SHELL = "cmd.exe" if sys.platform == "win32" else "bash" if shutil.which("bash") else "sh"
+
+
+class RunCommand:
+    name = "run_command"
+    description = (
+        f"Run a command with {_SHELL} in the working folder and get its output and exit code. Nobody can answer "
+        "questions: stdin is empty. What is left in the background ends with the session."
+    )
+    parameters = schema(
+        ["command"],
+        command=text("What the shell runs."),
+        timeout=count(f"Seconds, {TIMEOUT} if not given, {LONGEST} at most."),
+        cwd=text("Another folder to run it in."),
+    )
+
+    async def intent(self, args: dict[str, Any], ctx: ToolContext) -> Intent:
+        command = args["command"]
+        if not command.strip() or "\0" in command:
+            raise ToolError("command must be a shell command, not empty and without NUL characters.")
+        folder = stated("cwd", args.get("cwd", "."), ctx)
+        if not folder.is_dir():
+            raise ToolError(f"{folder} is not a folder, so nothing can run there.")
+        return Intent(_title(command), "execute", "execute", [folder], command=command)
+
+    async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
+        folder = permitted("cwd", args.get("cwd", "."), ctx)
+        timeout = min(args.get("timeout", TIMEOUT), LONGEST)
+        if ctx.editor and ctx.editor.can_run:
+            result = await _in_terminal(args["command"], folder, timeout, ctx)
+            if result:
+                return result
+        return await _as_child(args["command"], folder, timeout, ctx)
+
+
+async def _as_child(command: str, folder: Path, timeout: float, ctx: ToolContext) -> ToolResult:
+    output = Output()
+    progress = _Progress(output, ctx)
+    try:
+        ended = await processes.of(ctx.session_id).run(
+            _argv(command),
+            cwd=folder,
+            env=command_environment(os.environ, ctx.env),
+            receive=progress.feed,
+            timeout=timeout,
+        )
+    except OSError as fault:
+        raise ToolError(f"The command can't be started: {fault.strerror or fault}.") from fault
+    raw = {"exitCode": ended.code, "signal": ended.signal, "truncated": output.left_out > 0}
+    return _result(output.text(), ended, timeout, raw)
+
+
+async def _in_terminal(command: str, folder: Path, timeout: float, ctx: ToolContext) -> ToolResult | None:
+    """None where the editor answered that it can't, before anything ran."""
+    assert ctx.editor
+    terminals: list[str] = []
+
+    def opened(terminal_id: str) -> None:
+        terminals.append(terminal_id)
+        ctx.progress([shown.terminal(terminal_id)])
+
+    env = terminal_environment(os.environ, ctx.env)
+    try:
+        async with asyncio.timeout(timeout):
+            ended = await ctx.editor.run_command(command, folder, env, HEAD + TAIL, opened)
+    except TimeoutError:
+        ended = TerminalRun("", False, None, None)
+        return _from_terminal(ended, terminals, timeout, timed_out=True)
+    except ClientError as fault:
+        if terminals or "code" not in fault.data:
+            raise ToolError(f"The editor's terminal failed: {fault.message}") from fault
+        return None
+    return _from_terminal(ended, terminals, timeout)
+
+
+def _from_terminal(ended: TerminalRun, terminals: list[str], timeout: float, timed_out: bool = False) -> ToolResult:
+    output = ("[The beginning is left out.]\n" if ended.truncated else "") + ended.output
+    raw = {"exitCode": ended.exit_code, "signal": ended.signal, "truncated": ended.truncated}
+    exit_ = Exit(ended.exit_code, ended.signal, timed_out)
+    return _result(output, exit_, timeout, raw, [shown.terminal(each) for each in terminals])
+
+
+def _result(
+    output: str, ended: Exit, timeout: float, raw: dict[str, Any], blocks: list[dict[str, Any]] | None = None
+) -> ToolResult:
+    failed = ended.timed_out or ended.code != 0
+    words = _ending(ended, timeout)
+    body = output if output.endswith("\n") or not output else output + "\n"
+    if not output and not words:
+        words = "[No output.]"
+    return ToolResult((body + words).rstrip("\n"), failed=failed, shown=blocks or (), raw_output=raw)
+
+
+def _ending(ended: Exit, timeout: float) -> str:
+    """What the model must know about how it ended, in brackets; empty for a plain success."""
+    notes = []
+    if ended.timed_out:
+        notes.append(f"Stopped after {timeout:g} seconds with all it had started; timeout allows up to {LONGEST}.")
+    elif ended.signal:
+        notes.append(f"Ended by {ended.signal}.")
+    elif ended.code is None:
+        notes.append("How it ended is not known.")
+    elif ended.code:
+        notes.append(f"Exit code {ended.code}.")
+    if ended.background:
+        notes.append("Something it started still runs in the background, until the session ends.")
+    return f"[{' '.join(notes)}]" if notes else ""
+
+
+class _Progress:
+    """Shows the end of the output while it comes: never more often than ten times a second, and in all no more
+    than the output itself plus a few lines a second, since each time replaces the last."""
+
+    def __init__(self, output: Output, ctx: ToolContext) -> None:
+        self._output = output
+        self._ctx = ctx
+        self._shown_at = time.monotonic()
+        self._shown_total = 0
+
+    def feed(self, data: bytes) -> None:
+        self._output.feed(data)
+        now = time.monotonic()
+        waited, fresh = now - self._shown_at, self._output.total - self._shown_total
+        if waited >= 1 or (waited >= _TICK and fresh >= _SHOWN):
+            self._shown_at, self._shown_total = now, self._output.total
+            self._ctx.progress([shown.code(self._output.end(_SHOWN))])
+
+
+def _argv(command: str) -> list[str]:
+    if sys.platform == "win32":
+        return ["cmd.exe", "/d", "/s", "/c", command]
+    return [_SHELL, "-c", command]
+
+
+def _title(command: str) -> str:
+    first, _, more = command.strip().partition("\n")
+    return first[:120] + (" …" if more or len(first) > 120 else "")

@@ -1,0 +1,104 @@
+"""Documents: a file as the session sees it, through the editor where it offers files, else on disk.
+
+The editor's buffer counts, unsaved changes included. Where the editor answers that it can't give or take a file (it
+lies outside its project, say), the disk is used; where it does not answer, nothing is done. An editor that can give
+files but not take them: a file with unsaved changes is not written, since the editor would not know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from attrs import frozen
+
+from acp_adapter.errors import ClientError, ToolError
+from acp_adapter.tools import disk
+from acp_adapter.tools.port import ToolContext
+from acp_adapter.tools.text import Text
+from acp_adapter.transcript import uninterrupted
+
+_locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
+
+@frozen
+class Document:
+    """A file's content as it is now. `text` is None where there is no file; `in_editor` tells who gave it."""
+
+    path: Path
+    text: Text | None
+    in_editor: bool = False
+
+
+def lock(path: Path) -> asyncio.Lock:
+    """Held from reading to writing a file, so that two calls at once do not undo each other's work."""
+    found = _locks.get(path)
+    if found is None:
+        found = _locks[path] = asyncio.Lock()
+    return found
+
+
+async def load(path: Path, ctx: ToolContext) -> Document:
+    """The file's text. Raises ToolError where it can't be read as text, or the editor stays silent."""
+    if ctx.editor and ctx.editor.can_read:
+        try:
+            return Document(path, Text(await ctx.editor.read_text_file(path)), in_editor=True)
+        except ClientError as fault:
+            _unless_answered(fault, path)
+    return Document(path, await asyncio.to_thread(disk.read, path))
+
+
+def remember(document: Document, ctx: ToolContext) -> None:
+    """Note what this session has seen of the file."""
+    if document.text is not None:
+        ctx.memory.seen[document.path] = document.text.digest
+
+
+def check_unchanged(document: Document, ctx: ToolContext) -> None:
+    """Raises ToolError if the file is not as this session last saw it. One that it never saw passes."""
+    seen = ctx.memory.seen.get(document.path)
+    if seen is None or (document.text is not None and document.text.digest == seen):
+        return
+    what = "was removed" if document.text is None else "has changed"
+    raise ToolError(f"{document.path} {what} since it was read. Read it again before you write it.")
+
+
+async def save(document: Document, text: Text, ctx: ToolContext) -> None:
+    """Write the file, to its end even if the call is cancelled meanwhile. Raises ToolError."""
+    await uninterrupted(_save(document, text, ctx))
+
+
+async def _save(document: Document, text: Text, ctx: ToolContext) -> None:
+    if not await _written_by_editor(document, text, ctx):
+        if document.in_editor:
+            text = await asyncio.to_thread(_as_on_disk, document, text)
+        await asyncio.to_thread(disk.write, document.path, text.encode())
+    ctx.memory.seen[document.path] = text.digest
+
+
+async def _written_by_editor(document: Document, text: Text, ctx: ToolContext) -> bool:
+    if not (ctx.editor and ctx.editor.can_write) or (ctx.editor.can_read and not document.in_editor and document.text):
+        return False
+    try:
+        await ctx.editor.write_text_file(document.path, text.text)
+    except ClientError as fault:
+        _unless_answered(fault, document.path)
+        return False
+    return True
+
+
+def _as_on_disk(document: Document, text: Text) -> Text:
+    """The text for a file that the editor gave but does not take: in the clothes that it has on disk."""
+    stored = disk.read(document.path)
+    if stored is None or document.text is None:
+        return text
+    if stored.digest != document.text.digest:
+        raise ToolError(f"{document.path} has unsaved changes in the editor. Save it there first; it is unchanged.")
+    unix = text.text.replace("\r\n", "\n")
+    return stored.saying(unix.replace("\n", stored.newline))
+
+
+def _unless_answered(fault: ClientError, path: Path) -> None:
+    if "code" not in fault.data:
+        raise ToolError(f"The editor did not answer for {path}: {fault.message}") from fault

