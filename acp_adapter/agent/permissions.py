@@ -181,18 +181,15 @@ class Rules:
         return "reject" if "reject" in found else "allow" if found else None
 
     def remember(self, choice: Choice) -> None:
-        """Add the choice's rule to the file, which keeps all else it holds. Raises AcpAdapterError if it can't."""
+        """Add the choice's rule to the file, which keeps all else it holds. If it can't be written, the log says so,
+        and the choice was for this once."""
         self.refresh()
-        if choice.rule is None or choice.rule in self._rules:
+        if choice.rule is None or choice.rule in self._rules or self.problem:
             return
-        if self.problem:
-            raise AcpAdapterError(self.problem)
         try:
             self._append(_block(choice.rule))
         except OSError as fault:
-            raise AcpAdapterError(
-                f"{self.path} can't be written ({fault}): the choice holds only this once."
-            ) from fault
+            log.warning("%s can't be written (%s): the choice is not remembered", self.path, fault)
         self.refresh()
 
     def _append(self, block: str) -> None:
