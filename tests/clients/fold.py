@@ -10,6 +10,9 @@ from attrs import define, field
 
 CHUNKS = {"user_message_chunk": "user", "agent_message_chunk": "answer", "agent_thought_chunk": "thought"}
 
+NOTICE = "acp-adapter/notice"
+"""In a chunk's `_meta`: the chunk is a notice for a client that can't show notices."""
+
 
 @define
 class Item:
@@ -61,9 +64,10 @@ def differences(live: Iterable[dict[str, Any]], replayed: Iterable[dict[str, Any
     """How the replay differs from what was seen live, a line each.
 
     Live, user messages have no id (the client wrote them itself), and a terminal is shown that no longer lives when
-    it is replayed: there the replay has the output instead.
+    it is replayed: there the replay has the output instead. A notice in words is a live event, not history.
     """
-    live, replayed = list(live), list(replayed)
+    live = [update for update in live if NOTICE not in (update.get("_meta") or {})]
+    replayed = list(replayed)
     before, after = panel(live), panel(replayed)
     found = [] if plan(live) == plan(replayed) else [f"the plan: {plan(live)} → {plan(replayed)}"]
     for first, second in zip(before, after, strict=False):

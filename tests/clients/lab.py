@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import sys
 import uuid
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from tests.clients.checks import Referee, aftermath
 from tests.clients.editor import Editor
@@ -39,6 +42,22 @@ class Lab:
     def environment(self) -> dict[str, str]:
         model = {"ACP_ADAPTER_MODEL": f"openai:{self.model.model}", "OPENAI_BASE_URL": self.model.base_url}
         return clean_environment(self.home, self.marker, OPENAI_API_KEY=KEY, **model)
+
+    def configure(self, toml: str) -> None:
+        """Write the home's config.toml."""
+        self.home.mkdir(mode=0o700, exist_ok=True)
+        path = self.home / "config.toml"
+        path.write_text(toml, "utf-8")
+        path.chmod(0o600)
+
+    def count(self, table: str) -> int:
+        """How many rows the ledger has in a table."""
+        return int(self.query(f"SELECT count(*) FROM {table}")[0][0])
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Look into the ledger with SQLite itself, without the program's own code."""
+        with closing(sqlite3.connect(f"{(self.home / 'state.db').as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute(sql).fetchall()
 
     async def start(
         self, editor: Editor | None = None, *, initialize: bool = True, unread_stderr: bool = False, **env: str

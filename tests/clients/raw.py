@@ -73,8 +73,11 @@ class RawClient:
     # Writing.
 
     async def write(self, data: bytes) -> None:
-        """Bytes as they are, not noted anywhere: see `send_line` for whole lines."""
+        """Bytes as they are. The frames in them are to be noted with `note_sent`; see `send_line` for whole lines."""
         await self.process.write(data)
+
+    def note_sent(self, line: bytes) -> None:
+        self._note(True, line)
 
     async def send_line(self, line: bytes) -> None:
         self._note(True, line)
@@ -192,7 +195,7 @@ class RawClient:
         (self._referee.sent if sent else self._referee.received)(line)
         try:
             data = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             data = None
         frame = Frame(sent, line, data)
         self.frames.append(frame)

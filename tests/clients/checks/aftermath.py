@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -18,10 +19,9 @@ NOISE = ("Traceback (most recent call last)", "was never awaited", "never retrie
 def ledger_faults(home: Path) -> Iterator[str]:
     """SQLite's own verdict on every database in the folder."""
     for path in sorted(home.glob("*.db")):
-        with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as connection:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             rows = [row[0] for row in connection.execute("PRAGMA integrity_check")]
             rows += [f"foreign key: {row}" for row in connection.execute("PRAGMA foreign_key_check")]
-        connection.close()
         yield from (f"{path.name}: {row}" for row in rows if row != "ok")
 
 

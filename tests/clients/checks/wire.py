@@ -38,7 +38,7 @@ class Wire:
         """The client wrote this line, perhaps not JSON at all."""
         try:
             frame = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             self._broken += bool(line.strip())
             return
         if not isinstance(frame, dict) or not _is_id(frame.get("id", 0)):

@@ -1,0 +1,84 @@
+"""Several sessions in one process: none waits for another, and nothing of one is seen in another."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from tests.clients import editor
+from tests.clients.editor import Editor
+from tests.clients.lab import Lab
+from tests.stub_model import HANG, SHELL, C, T
+
+
+async def test_a_busy_session_does_not_delay_another(lab: Lab) -> None:
+    lab.model.add(HANG.when("slow"), C("c1", SHELL, {"command": "sleep 60"}).when("busy"), T("quick").when("fast"))
+    client = await lab.start()
+    slow, busy, fast = [await client.new(lab.project) for _ in range(3)]
+    one = await client.begin_prompt(slow, "slow")
+    two = await client.begin_prompt(busy, "busy")
+    await two.call_is("in_progress")
+    began = time.monotonic()
+    turn = await client.prompt(fast, "fast")
+    assert turn.text == "quick"
+    assert time.monotonic() - began < 2
+    assert await one.cancel() == await two.cancel() == "cancelled"
+
+
+async def test_a_pending_permission_does_not_delay_another_session(lab: Lab) -> None:
+    lab.model.add(C("c1", SHELL, {"command": "true"}).when("asks"), T("quick").when("fast"))
+    client = await lab.start(Editor(permission=editor.never))
+    asks, fast = await client.new(lab.project), await client.new(lab.project)
+    turn = await client.begin_prompt(asks, "asks")
+    await turn.permission_asked()
+    assert (await client.prompt(fast, "fast")).text == "quick"
+    assert await turn.cancel() == "cancelled"
+
+
+async def test_each_session_works_in_its_own_folder_with_its_own_history(lab: Lab) -> None:
+    folders = [lab.project / name for name in ("a", "b", "c")]
+    for folder in folders:
+        folder.mkdir()
+        call = C("c1", SHELL, {"command": f"echo {folder.name} > here; pwd"})
+        lab.model.add(call.when(folder.name), T(f"I am {folder.name}").when(folder.name))
+    client = await lab.start()
+    sessions = [await client.new(folder) for folder in folders]
+    turns = [await client.begin_prompt(s, f.name) for s, f in zip(sessions, folders, strict=True)]
+    for turn, folder in zip(turns, folders, strict=True):
+        await turn.done()
+        assert turn.text == f"I am {folder.name}"
+        assert (folder / "here").read_text().strip() == folder.name
+    for session, folder in zip(sessions, folders, strict=True):
+        listed = await client.request("session/list", {"cwd": str(folder)})
+        assert [row["sessionId"] for row in listed["sessions"]] == [session]
+
+
+async def test_twenty_turns_at_once_are_all_answered(lab: Lab) -> None:
+    lab.model.add(*[T(f"answer {n:02}").when(f"question {n:02}") for n in range(20)])
+    client = await lab.start()
+    sessions = [await client.new(lab.project) for _ in range(20)]
+    turns = [await client.begin_prompt(session, f"question {n:02}") for n, session in enumerate(sessions)]
+    for number, turn in enumerate(turns):
+        await turn.done()
+        assert turn.text == f"answer {number:02}"
+
+
+async def test_a_client_that_reads_slowly_gets_everything_and_cancel_still_works(lab: Lab) -> None:
+    words = [f"w{n} " for n in range(5000)]
+    lab.model.add(T(*words), C("c1", SHELL, {"command": "sleep 60"}))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    client.process.reading.clear()
+    turn = await client.begin_prompt(session, "go")
+    await asyncio.to_thread(lab.model.wait_for_requests, 1)
+    await asyncio.sleep(1)
+    client.process.reading.set()
+    await turn.done()
+    assert turn.text == "".join(words)
+    turn = await client.begin_prompt(session, "again")
+    await turn.call_is("in_progress")
+    client.process.reading.clear()
+    await client.cancel(session)
+    await asyncio.sleep(0.2)
+    client.process.reading.set()
+    assert await turn.done() == "cancelled"
