@@ -1,6 +1,7 @@
 """The exception tree. Each class knows its JSON-RPC code and what the client may see in `data`.
 
     AcpAdapterError                  -32603
+    ├── ParseError                   -32700  not UTF-8, or not JSON
     ├── InvalidParams                -32602  a value that the method can't take
     ├── InvalidRequest               -32600  not a request at all, or at the wrong time
     ├── MethodNotFound               -32601
@@ -38,6 +39,10 @@ class AcpAdapterError(Exception):
         super().__init__(message)
         self.message = message
         self.data: dict[str, Any] = data
+
+
+class ParseError(AcpAdapterError):
+    code = -32700
 
 
 class InvalidParams(AcpAdapterError):
