@@ -21,12 +21,13 @@ from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import Emit, SessionState
 from acp_adapter.acp.session_manager import SessionManager
 from acp_adapter.acp.updates import stamp, updates_of
-from acp_adapter.agent.events import Noticed, TurnEvent
-from acp_adapter.agent.models import Models
+from acp_adapter.agent.events import Noticed, ToolCallChanged, TurnEvent
+from acp_adapter.agent.models import Models, Wanted
 from acp_adapter.agent.projection import events_of
 from acp_adapter.config import Config
 from acp_adapter.errors import AuthRequired, InvalidParams
-from acp_adapter.ledger.db import ListedSession, SessionDB
+from acp_adapter.ledger.db import SessionDB
+from acp_adapter.ledger.listing import ListedSession
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.tools.toolbox import builtin_tools
 
@@ -90,7 +91,7 @@ class AcpAgent:
         """Succeeds where a model can be reached now; setting one up needs a terminal."""
         if params.method_id != METHOD_ID:
             raise InvalidParams(f"There is no auth method {params.method_id!r}; there is {METHOD_ID!r}.")
-        await self._services.models.get(None, on_retry=lambda error, delay: None)
+        await self._services.models.get(Wanted(), on_retry=lambda error, delay: None)
         self._logged_out = False
         return types.AuthenticateResponse()
 
@@ -188,8 +189,9 @@ class AcpAgent:
 
     def _emit_of(self, session_id: str) -> Emit:
         def emit(event: TurnEvent) -> None:
+            replaceable = isinstance(event, ToolCallChanged) and event.is_progress
             for update in updates_of(event, self._presents_notices):
-                self._update(session_id, update)
+                self._update(session_id, update, replaceable=replaceable)
 
         return emit
 
@@ -198,8 +200,9 @@ class AcpAgent:
         session = self._capabilities.session
         return session is not None and session.notices is not None
 
-    def _update(self, session_id: str, update: types.SessionUpdate) -> None:
-        self._peer.notify(types.SESSION_UPDATE, types.SessionNotification(session_id, update))
+    def _update(self, session_id: str, update: types.SessionUpdate, *, replaceable: bool = False) -> None:
+        notification = types.SessionNotification(session_id, update)
+        self._peer.notify(types.SESSION_UPDATE, notification, replaceable=replaceable)
 
     async def _replay(self, session: SessionState) -> None:
         """The whole conversation, as it was shown when it was live."""
@@ -216,13 +219,13 @@ class AcpAgent:
 
     def _tell_commands(self, session: SessionState) -> None:
         self._update(session.id, types.AvailableCommandsUpdate(COMMANDS))
-        for problem in (*self._services.config.problems, *self._services.ledger.notices):
-            session.emit(Noticed("warning", problem))
-        looking = asyncio.create_task(self._look_for_models(session))
+        looking = asyncio.create_task(self._tell_what_is_found(session))
         self._background.add(looking)
         looking.add_done_callback(self._background.discard)
 
-    async def _look_for_models(self, session: SessionState) -> None:
+    async def _tell_what_is_found(self, session: SessionState) -> None:
+        for problem in (*self._services.config.problems, *await self._services.ledger.notices()):
+            session.emit(Noticed("warning", problem))
         known = list(self._services.models.known)
         if await self._services.models.offered() != known:
             self._tell_options(session)
@@ -237,15 +240,15 @@ class AcpAgent:
 def _info(listed: ListedSession) -> types.SessionInfo:
     return types.SessionInfo(
         session_id=listed.id,
-        cwd=listed.cwd or "",
-        additional_directories=listed.model_config.get("additional_directories", ()),
+        cwd=listed.session.cwd,
+        additional_directories=listed.session.model_config.get("additional_directories", ()),
         title=listed.title,
-        updated_at=stamp(listed.last_active),
+        updated_at=stamp(listed.session.last_active),
         meta={
             "messageCount": listed.message_count,
-            "source": listed.source,
-            "parentSessionId": listed.parent_session_id,
-            "forkPoint": listed.fork_point,
+            "source": listed.session.source,
+            "parentSessionId": listed.parent,
+            "forkPoint": listed.session.fork_point,
             "branchCount": listed.branch_count,
         },
     )

@@ -44,7 +44,7 @@ class EditorClient:
         """The user's choice about a call that was already announced; None for anything but a valid one."""
         asked = types.RequestPermissionRequest(
             session_id=self._session_id,
-            tool_call=types.ToolCallUpdate(
+            tool_call=types.UntaggedToolCallUpdate(
                 tool_call_id=call.id,
                 title=intent.title,
                 kind=intent.kind,

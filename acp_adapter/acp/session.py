@@ -23,8 +23,9 @@ from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, TitleChang
 from acp_adapter.agent.expansion import expanded
 from acp_adapter.agent.gate import Gate
 from acp_adapter.agent.loop import AIAgent, StopReason
+from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
-from acp_adapter.errors import AuthRequired, LedgerError, LedgerUnavailable, ProviderError
+from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable, ProviderError
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.providers.port import Provider
 from acp_adapter.transcript import Message, Part, Transcript, new_id
@@ -55,7 +56,7 @@ class Turn:
 
 @define(eq=False)
 class SessionState:
-    """A live session. `model` is `provider:model`, None until the first turn has chosen one.
+    """A live session. `wanted` is the model it runs on; the first turn fills in an automatic choice.
 
     `mode` is the permission mode; `set_mode`, the config option `mode` and a restart all lead to this one value.
     """
@@ -68,7 +69,7 @@ class SessionState:
     services: Services
     emit: Emit
     mode: Mode = "ask"
-    model: str | None = None
+    wanted: Wanted = field(factory=Wanted)
     title: str | None = None
     mcp_servers: list[Any] = field(factory=list)
     cancel_event: asyncio.Event = field(factory=asyncio.Event)
@@ -93,6 +94,11 @@ class SessionState:
     @property
     def cwd(self) -> Path:
         return self.workspace.cwd
+
+    @property
+    def model(self) -> str | None:
+        """`provider:model`, None while the choice is automatic and not made yet."""
+        return self.wanted.name
 
     @property
     def history(self) -> list[Message]:
@@ -132,14 +138,12 @@ class SessionState:
 
     async def set_model(self, model: str | None) -> None:
         """Change the model from the next turn on; None is the automatic choice. Raises LedgerError."""
-        provider, _, name = (model or "").partition(":")
-        await self.services.ledger(
-            SessionDB.update_session,
-            self.id,
-            model=name or None,
-            model_config={"provider": provider or None, "base_url": None},
-        )
-        self.model = model
+        await self._record_model(Wanted.of(model))
+
+    async def _record_model(self, wanted: Wanted) -> None:
+        config = {"provider": wanted.provider, "base_url": wanted.base_url}
+        await self.services.ledger(SessionDB.update_session, self.id, model=wanted.model, model_config=config)
+        self.wanted = wanted
 
     def move(self, cwd: Path, roots: Sequence[Path]) -> None:
         """Work in other folders from now on."""
@@ -229,22 +233,22 @@ class SessionState:
         if self.title or not words:
             return
         base = words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
-        with contextlib.suppress(LedgerError):
-            self.title = await self.services.ledger(SessionDB.entitle, self.id, base)
+        ledger = self.services.ledger
+        with contextlib.suppress(LedgerError, InvalidParams):
+            title = await ledger(SessionDB.next_title, base)
+            await ledger(SessionDB.update_session, self.id, title=title)
+            self.title = title
             self.emit(TitleChanged(self.title, prompt.timestamp))
 
     async def _choose_model(self) -> Provider:
-        provider = await self.services.models.get(self.model, on_retry=self._tell_retry)
-        name = f"{provider.name}:{provider.model}"
-        if name != self.model:
-            self.model = name
-            await self.services.ledger(
-                SessionDB.update_session,
-                self.id,
-                model=provider.model,
-                model_config={"provider": provider.name, "base_url": provider.base_url},
-            )
+        provider, notice = await self.services.models.get(self.wanted, self._tell_retry)
+        chosen = Wanted(provider.name, provider.model, provider.base_url or None)
+        if chosen != self.wanted:
+            with contextlib.suppress(LedgerError):
+                await self._record_model(chosen)
             self.model_chosen()
+        if notice:
+            self.emit(Noticed("warning", notice))
         return provider
 
     def _tell_retry(self, error: ProviderError, delay: float) -> None:

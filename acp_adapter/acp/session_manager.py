@@ -15,10 +15,12 @@ from acp_adapter.acp.client import EditorClient
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import Emit, SessionState
 from acp_adapter.agent.calls import Workspace
+from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import MODES, Mode
 from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.errors import InvalidParams, SessionNotFound
-from acp_adapter.ledger.db import SessionDB, SessionRow
+from acp_adapter.ledger.db import SessionDB
+from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.transcript import Transcript, new_id
 
 ID_LIMIT = 200
@@ -54,7 +56,8 @@ class SessionManager:
             system_prompt=await asyncio.to_thread(system_prompt, folders[0]),
             cwd=str(folders[0]),
         )
-        return self._enter(row, Transcript(session_id, self._services.ledger), folders, mcp_servers)
+        transcript = Transcript(session_id, self._services.ledger)
+        return self._enter(session_id, row, transcript, folders, mcp_servers)
 
     async def find(self, session_id: str) -> SessionState:
         """The session as it is, restored from the ledger where this process does not have it."""
@@ -132,33 +135,39 @@ class SessionManager:
 
     async def _restore(self, session_id: str) -> SessionState:
         ledger = self._services.ledger
-        row = await ledger(SessionDB.session, session_id)
+        row = await ledger(SessionDB.current, session_id)
         await ledger(SessionDB.recover, session_id)
         messages = await ledger(SessionDB.conversation, session_id)
         config = row.model_config
-        cwd = Path(config.get("cwd") or row.cwd or Path.home())
+        cwd = Path(row.cwd or Path.home())
         folders = [cwd, *(Path(folder) for folder in config.get("additional_directories", ()))]
-        return self._enter(row, Transcript(session_id, ledger, messages), folders, ())
+        return self._enter(session_id, row, Transcript(session_id, ledger, messages), folders, ())
 
     def _enter(
-        self, row: SessionRow, transcript: Transcript, folders: Sequence[Path], mcp_servers: Sequence[Any]
+        self,
+        session_id: str,
+        row: SessionRow,
+        transcript: Transcript,
+        folders: Sequence[Path],
+        mcp_servers: Sequence[Any],
     ) -> SessionState:
-        client = self._client_of(row.id)
+        """`row` is where the conversation goes on; `session_id` is the id that the editor knows it by."""
+        client = self._client_of(session_id)
         roots = _resolved(folders)
         session = SessionState(
-            id=row.id,
-            workspace=Workspace(row.id, folders[0], roots, client),
+            id=session_id,
+            workspace=Workspace(session_id, folders[0], roots, client),
             transcript=transcript,
             system_prompt=row.system_prompt or system_prompt(folders[0]),
             client=client,
             services=self._services,
-            emit=self._emit_of(row.id),
+            emit=self._emit_of(session_id),
             mode=_mode(row.model_config.get("mode")),
-            model=_model(row),
+            wanted=Wanted(row.model_config.get("provider"), row.model, row.model_config.get("base_url")),
             title=row.title,
             mcp_servers=list(mcp_servers),
         )
-        self._live[row.id] = session
+        self._live[session_id] = session
         return session
 
 
@@ -183,8 +192,3 @@ def _resolved(folders: Sequence[Path]) -> list[Path]:
 
 def _mode(stored: object) -> Mode:
     return next((mode for mode in MODES if mode == stored), "ask")
-
-
-def _model(row: SessionRow) -> str | None:
-    provider = row.model_config.get("provider")
-    return f"{provider}:{row.model}" if provider and row.model else None

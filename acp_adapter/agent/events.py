@@ -63,6 +63,11 @@ class ToolCallChanged:
     content: Sequence[Shown] | None = None
     raw_output: Any = None
 
+    @property
+    def is_progress(self) -> bool:
+        """Whether nothing but content changes: a later such event makes this one needless."""
+        return self.content is not None and self.status is None and self.title is None
+
 
 @frozen
 class PlanChanged:
@@ -103,5 +108,14 @@ class ModeChanged:
 
 
 TurnEvent = (
-    UserMessage | TextChunk | ThoughtChunk | ToolCallStarted | ToolCallChanged | PlanChanged | UsageChanged | Noticed
+    UserMessage
+    | TextChunk
+    | ThoughtChunk
+    | ToolCallStarted
+    | ToolCallChanged
+    | PlanChanged
+    | UsageChanged
+    | Noticed
+    | TitleChanged
+    | ModeChanged
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import define, evolve, field
 
@@ -76,8 +76,10 @@ class AIAgent:
     async def close_open_calls(self, reason: str) -> None:
         """Give every call without a result a failed one."""
         for call in self.transcript.open_calls():
-            details = {"title": call.name, "kind": "other", "status": "failed"}
-            await self.keep(_result(call, reason, details))
+            details: dict[str, Any] = {"title": call.name, "kind": "other", "status": "failed"}
+            await self.keep(
+                Message(role="tool", content=reason, tool_call_id=call.id, tool_name=call.name, details=details)
+            )
             self.emit(ToolCallChanged(call.id, status="failed", content=shown_text(reason)))
 
     async def _steps(self) -> StopReason:
@@ -153,7 +155,3 @@ class AIAgent:
         async with asyncio.TaskGroup() as group:
             for call in calls:
                 group.create_task(runner.run(call))
-
-
-def _result(call: ToolCall, text: str, details: dict[str, object]) -> Message:
-    return Message(role="tool", content=text, tool_call_id=call.id, tool_name=call.name, details=details)

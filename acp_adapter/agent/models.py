@@ -5,31 +5,56 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from attrs import frozen
+
 from acp_adapter.config import Config
 from acp_adapter.errors import ProviderError
-from acp_adapter.providers.choose import ModelChoice, available, choose
+from acp_adapter.providers.choose import ModelChoice, available, choose, restored
 from acp_adapter.providers.port import Provider
 from acp_adapter.providers.retry import retrying
 
 OnRetry = Callable[[ProviderError, float], None]
 
 
+@frozen
+class Wanted:
+    """What a session runs on, as the ledger has it. All None is the automatic choice."""
+
+    provider: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """`provider:model`, as people and config options name it."""
+        return f"{self.provider}:{self.model}" if self.provider and self.model else None
+
+    @classmethod
+    def of(cls, name: str | None) -> Wanted:
+        provider, _, model = (name or "").partition(":")
+        return cls(provider or None, model or None)
+
+
 class Models:
-    """Providers by `provider:model`. The automatic choice (None) is made once a process."""
+    """Providers by what was wanted. The automatic choice is made once a process."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._made: dict[str | None, Provider] = {}
+        self._made: dict[Wanted, tuple[Provider, str | None]] = {}
         self._lock = asyncio.Lock()
         self.known: list[ModelChoice] = []
         """What `offered` last found; empty before the first look."""
 
-    async def get(self, wanted: str | None, on_retry: OnRetry) -> Provider:
-        """The provider for `wanted`, with retries. Raises AuthRequired or InvalidParams, as `choose` does."""
+    async def get(self, wanted: Wanted, on_retry: OnRetry) -> tuple[Provider, str | None]:
+        """The provider, with retries; and a sentence for the user where it is another than the wanted one.
+
+        Raises AuthRequired where there is no model at all, and ProviderError.
+        """
         async with self._lock:
             if wanted not in self._made:
-                self._made[wanted] = await choose(self._config, wanted)
-        return retrying(self._made[wanted], on_retry=on_retry)
+                self._made[wanted] = await self._make(wanted)
+        provider, notice = self._made[wanted]
+        return retrying(provider, on_retry=on_retry), notice
 
     async def offered(self) -> list[ModelChoice]:
         """What a person may choose from now: only what is reachable."""
@@ -37,6 +62,11 @@ class Models:
         return self.known
 
     async def aclose(self) -> None:
-        for provider in self._made.values():
+        for provider, _ in self._made.values():
             await provider.aclose()
         self._made.clear()
+
+    async def _make(self, wanted: Wanted) -> tuple[Provider, str | None]:
+        if wanted.provider and wanted.model:
+            return await restored(self._config, wanted.provider, wanted.model, wanted.base_url)
+        return await choose(self._config), None
