@@ -6,6 +6,7 @@ from typing import Any
 
 from acp_adapter.cli import terminal
 from acp_adapter.cli.screen import Screen
+from acp_adapter.cli.terminal import one_line
 
 Json = dict[str, Any]
 
@@ -23,14 +24,13 @@ async def ask(screen: Screen, params: Json) -> Json:
     screen.settle()
     screen.tool_content(call)
     screen.aside.out(f"? {screen.tool_title(call)}", style="yellow bold")
-    choices = "  ".join(f"[{key}] {option.get('name') or option['kind']}" for key, option in options.items())
-    screen.aside.out(f"  {choices} ", end="")
+    for key, choice in options.items():
+        screen.aside.out(f"  [{key}] {one_line(str(choice.get('name') or choice.get('kind')), screen.aside.width - 6)}")
     option: Json | None = None
     try:
         option = await _choice(options)
     finally:
-        screen.aside.out("")
-    screen.aside.out("  → " + (str(option.get("name")) if option else "rejected"), style="dim")
+        screen.aside.out("  → " + (str(option.get("name")) if option else "not allowed"), style="dim")
     return selected(option) if option else rejection(options)
 
 
