@@ -23,7 +23,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, replace
-from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def FILTER(*texts: str) -> Step:
 def ERR(status: int, message: str = "", **headers: str) -> Step:
     """An HTTP error; `retry_after="1"` is sent as `retry-after: 1`."""
     shown = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Step(status=status, message=message or HTTPStatus(status).phrase, headers=shown)
+    return Step(status=status, message=message or responses.get(status, "Error"), headers=shown)
 
 
 def DROP(*texts: str) -> Step:
@@ -93,19 +93,19 @@ def DROP(*texts: str) -> Step:
     return replace(T(*texts), then="drop")
 
 
-def RAW(body: bytes | str, content_type: str = "text/event-stream", status: int = 200) -> Step:
+def RAW(body: bytes | str, content_type: str = "text/event-stream", status: int = 200, **headers: str) -> Step:
     """A body as it is."""
     data = body.encode() if isinstance(body, str) else body
-    return Step(raw=data, headers=(("content-type", content_type),), status=status)
+    return Step(raw=data, headers=(("content-type", content_type), *headers.items()), status=status)
 
 
 HANG = Step(then="hang", status=0)
 """Accepts the request and never answers."""
 
 
-def STALL(*texts: str) -> Step:
-    """Text, then silence with the connection open."""
-    return replace(T(*texts), then="hang")
+def STALL(*texts: str, raw: str = "") -> Step:
+    """Text, then bytes of the stream as they are, then silence with the connection open."""
+    return replace(T(*texts), then="hang", raw=raw.encode() or None)
 
 
 @dataclass(frozen=True)
@@ -123,16 +123,20 @@ class Received:
 
 
 class StubModel:
-    """See the module. `allowed` adds message fields which this server takes beyond OpenAI's own.
+    """See the module. `allowed` adds message fields which this server takes beyond OpenAI's own; `listed` are the
+    models that it tells of.
 
     `requests` holds the model requests in order of arrival; `hangups` counts those that the client gave up while
-    they hung.
+    they hung, `connections` the sockets that it opened.
     """
 
     def __init__(self, *steps: Step, model: str = "stub-1", strict: bool = True, allowed: Iterable[str] = ()) -> None:
-        self.steps, self.model, self.strict, self.allowed = deque(steps), model, strict, frozenset(allowed)
+        self.steps, self.strict, self.allowed = deque(steps), strict, frozenset(allowed)
+        self.model = model
+        self.listed: list[str | dict[str, Any]] = [model]
         self.requests: list[Received] = []
         self.hangups = 0
+        self.connections = 0
         self.record: Path | None = None
         self.base_url = ""
         self._changed = threading.Condition()
@@ -181,6 +185,7 @@ class StubModel:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
                 while await self._exchange(reader, writer):
@@ -197,7 +202,8 @@ class StubModel:
         headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head[1:] if line)}
         data = await reader.readexactly(int(headers.get("content-length", "0")))
         if method == "GET":
-            return _whole(writer, 200, json.dumps({"object": "list", "data": [{"id": self.model}]}).encode())
+            data = [{"id": entry} if isinstance(entry, str) else entry for entry in self.listed]
+            return _whole(writer, 200, json.dumps({"object": "list", "data": data}).encode())
         received = self._receive(path, headers, json.loads(data))
         step = ERR(400, received.complaint) if received.complaint else self._next(received)
         return await self._answer(step, received, reader, writer)
@@ -227,7 +233,7 @@ class StubModel:
     ) -> bool:
         if step.status == 0:
             return await self._hang(reader)
-        if step.raw is not None:
+        if step.raw is not None and step.then == "end":
             return _whole(writer, step.status, step.raw, step.headers)
         if step.status != 200:
             body = {"error": {"message": step.message, "type": "stub", "code": step.status}}
@@ -247,6 +253,8 @@ class StubModel:
         for delta in step.deltas:
             yield _event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
             await asyncio.sleep(0)
+        if step.raw:
+            yield step.raw
         if step.then == "end":
             yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": step.finish}]})
             if (received.body.get("stream_options") or {}).get("include_usage"):
@@ -325,7 +333,7 @@ def _event(data: dict[str, Any]) -> bytes:
 def _whole(writer: asyncio.StreamWriter, status: int, body: bytes, headers: Iterable[tuple[str, str]] = ()) -> bool:
     fields = {"content-type": "application/json", "content-length": str(len(body)), **dict(headers)}
     lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    writer.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{lines}\r\n".encode() + body)
+    writer.write(f"HTTP/1.1 {status} {responses.get(status, 'Error')}\r\n{lines}\r\n".encode() + body)
     return True
 
 

@@ -129,7 +129,7 @@ class OpenAIProvider:
         except httpx.ReadTimeout as error:
             raise ProviderUnreachable(f"{self._who()} was silent for {self.silence:g} seconds.") from error
         except httpx.TransportError as error:
-            reason = self._masked(str(error)) or type(error).__name__
+            reason = self._masked(str(error)).rstrip(".") or type(error).__name__
             raise ProviderUnreachable(f"{self._who()} can't be reached: {reason}. {self._advice()}") from error
 
     def _refused(self, response: httpx.Response, said: Refusal) -> ProviderError:
