@@ -20,6 +20,7 @@ class Config:
     """What the user chose. `problems` are sentences about a broken config file; the rest then has its defaults.
 
     `model` is `provider:model` or None for automatic choice. `max_steps` bounds the model calls of one turn.
+    `discover` is whether model servers are looked for on this machine's loopback ports.
     `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …).
     """
 
@@ -28,6 +29,7 @@ class Config:
     model: str | None = None
     mode: str = "ask"
     max_steps: int = 100
+    discover: bool = True
     providers: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     environ: Mapping[str, str] = field(factory=dict, repr=False)
     problems: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class Config:
             model=env.get("ACP_ADAPTER_MODEL") or known.text("model"),
             mode=known.text("mode") or "ask",
             max_steps=known.number("max_steps", 100),
+            discover=env.get("ACP_ADAPTER_DISCOVER", "on") != "off" and known.flag("discover", True),
             providers=known.tables("providers"),
             environ=env,
             problems=tuple(problems),
@@ -80,6 +83,13 @@ class _Checked:
     def number(self, key: str, default: int) -> int:
         value: int = self._get(key, int, default)
         return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self._table.get(key, default)
+        if isinstance(value, bool):
+            return value
+        self._problems.append(f"config.toml: {key} must be true or false, so it is ignored.")
+        return default
 
     def tables(self, key: str) -> Mapping[str, Mapping[str, Any]]:
         tables: dict[str, Any] = self._get(key, dict, {})

@@ -117,6 +117,10 @@ class Store(Protocol):
         """Remember a message that is still being streamed, so that a killed process loses at most its tail."""
         ...
 
+    async def compress(self, session_id: str, summary: Message, tail: Sequence[Message]) -> list[Message]:
+        """Go on with the summary and the tail; all that was stored stays. The messages to go on with."""
+        ...
+
 
 async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` to its end even if the caller is cancelled meanwhile; only then does the cancellation go on.
@@ -176,6 +180,10 @@ class Transcript:
             with contextlib.suppress(LedgerError):
                 await uninterrupted(self._store.save_draft(self.session_id, message))
 
+    async def compress(self, summary: Message, tail: Sequence[Message]) -> None:
+        """Go on with `summary` and `tail`, which are messages of this transcript. Raises LedgerError: unchanged."""
+        await uninterrupted(self._compress(summary, tail))
+
     def open_calls(self) -> list[ToolCall]:
         """The tool calls that have no result yet, in order."""
         answered = {m.tool_call_id for m in self.messages if m.role == "tool"}
@@ -189,6 +197,12 @@ class Transcript:
             except LedgerError:
                 self.messages += messages
                 raise
+
+    async def _compress(self, summary: Message, tail: Sequence[Message]) -> None:
+        async with self._lock:
+            await self._save()
+            kept = [summary, *tail]
+            self.messages = await self._store.compress(self.session_id, summary, tail) if self._store else kept
 
     async def _flush(self) -> None:
         async with self._lock:

@@ -20,7 +20,7 @@ from acp_adapter.acp.peer import Handler, Peer
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import Emit, SessionState
 from acp_adapter.acp.session_manager import SessionManager
-from acp_adapter.acp.updates import stamp, updates_of
+from acp_adapter.acp.updates import Presents, stamp, updates_of
 from acp_adapter.agent.events import Noticed, ToolCallChanged, TurnEvent
 from acp_adapter.agent.models import Models, Wanted
 from acp_adapter.agent.projection import events_of
@@ -50,6 +50,7 @@ class AcpAgent:
         self._peer = peer
         self._services = services
         self._capabilities = types.ClientCapabilities()
+        self._presents = Presents()
         self._sessions = SessionManager(services, self._client_of, self._emit_of)
         self._logged_out = False
         self._background: set[asyncio.Task[None]] = set()
@@ -183,6 +184,7 @@ class AcpAgent:
 
     def _meet(self, client: dict[str, Any]) -> None:
         self._capabilities = structure(client, types.InitializeRequest).client_capabilities
+        self._presents = Presents.of(self._capabilities)
 
     def _client_of(self, session_id: str) -> EditorClient:
         return EditorClient(self._peer, session_id, self._capabilities)
@@ -190,15 +192,10 @@ class AcpAgent:
     def _emit_of(self, session_id: str) -> Emit:
         def emit(event: TurnEvent) -> None:
             replaceable = isinstance(event, ToolCallChanged) and event.is_progress
-            for update in updates_of(event, self._presents_notices):
+            for update in updates_of(event, self._presents):
                 self._update(session_id, update, replaceable=replaceable)
 
         return emit
-
-    @property
-    def _presents_notices(self) -> bool:
-        session = self._capabilities.session
-        return session is not None and session.notices is not None
 
     def _update(self, session_id: str, update: types.SessionUpdate, *, replaceable: bool = False) -> None:
         notification = types.SessionNotification(session_id, update)
@@ -225,7 +222,7 @@ class AcpAgent:
 
     async def _tell_what_is_found(self, session: SessionState) -> None:
         for problem in (*self._services.config.problems, *await self._services.ledger.notices()):
-            session.emit(Noticed("warning", problem))
+            session.greetings.append(Noticed("warning", problem))
         known = list(self._services.models.known)
         if await self._services.models.offered() != known:
             self._tell_options(session)

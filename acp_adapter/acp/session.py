@@ -73,6 +73,7 @@ class SessionState:
     title: str | None = None
     mcp_servers: list[Any] = field(factory=list)
     cancel_event: asyncio.Event = field(factory=asyncio.Event)
+    greetings: list[Noticed] = field(factory=list)
     model_chosen: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
     _turns: list[Turn] = field(factory=list)
@@ -184,12 +185,19 @@ class SessionState:
             if turn.cancelled:
                 await self.agent.keep(prompt)
                 return "cancelled"
+            self._greet()
             turn.running = True
             try:
                 return await self.agent.run_turn(prompt)
             except AuthRequired as missing:
                 self.emit(TextChunk(new_id(), missing.message))
                 raise
+
+    def _greet(self) -> None:
+        """Say what had to wait for a turn: outside of one, an editor may not show it."""
+        for notice in self.greetings:
+            self.emit(notice)
+        self.greetings.clear()
 
     @asynccontextmanager
     async def _lease(self) -> AsyncIterator[None]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from attrs import frozen
+
 from acp_adapter.acp import types
 from acp_adapter.acp.content import blocks_of
 from acp_adapter.acp.converter import structure
@@ -18,12 +20,27 @@ from acp_adapter.tools.port import Location, Shown
 from acp_adapter.transcript import new_id
 
 
-def updates_of(event: events.TurnEvent, notices: bool) -> Iterator[types.SessionUpdate]:
-    """The updates that tell `event`, in order. `notices` is whether the client can present a `notice`."""
+@frozen
+class Presents:
+    """Which optional updates a client can present."""
+
+    notices: bool = False
+    compaction: bool = False
+
+    @classmethod
+    def of(cls, capabilities: types.ClientCapabilities) -> Presents:
+        session = capabilities.session or types.ClientSessionCapabilities()
+        return cls(session.notices is not None, session.compaction is not None)
+
+
+def updates_of(event: events.TurnEvent, client: Presents) -> Iterator[types.SessionUpdate]:
+    """The updates that tell `event` to such a client, in order."""
     if isinstance(event, events.TextChunk):
         yield types.AgentMessageChunk(types.TextContent(event.text), event.message_id)
     elif isinstance(event, events.Noticed):
-        yield _notice(event) if notices else _spoken(event)
+        yield _notice(event) if client.notices else _spoken(event)
+    elif isinstance(event, events.CompactionChanged):
+        yield from [_compaction(event)] if client.compaction else _spoken_compaction(event)
     elif isinstance(event, events.UserMessage):
         for block in blocks_of(event.parts):
             yield types.UserMessageChunk(structure(block, types.ContentBlock), event.message_id)
@@ -89,7 +106,23 @@ def _notice(event: events.Noticed) -> types.SessionUpdate:
 
 def _spoken(event: events.Noticed) -> types.SessionUpdate:
     text = f"{event.title}: {event.description}" if event.description else event.title
-    return types.AgentMessageChunk(types.TextContent(f"\n\n> **{event.severity}** {text}\n\n"), new_id())
+    spoken = types.TextContent(f"\n\n> **{event.severity}** {text}\n\n")
+    return types.AgentMessageChunk(spoken, new_id(), meta={"acp-adapter/notice": event.severity})
+
+
+def _compaction(event: events.CompactionChanged) -> types.SessionUpdate:
+    failed = event.status == "failed"
+    summary = [types.TextContent(event.text)] if event.text and not failed else None
+    return types.CompactionUpdate(event.compaction_id, event.status, summary, event.text if failed else None)
+
+
+def _spoken_compaction(event: events.CompactionChanged) -> Iterator[types.SessionUpdate]:
+    if event.status == "completed":
+        text = "\n\n> Older messages were put into a summary for the model; they stay in the session.\n\n"
+        yield types.AgentMessageChunk(types.TextContent(text), event.compaction_id)
+    elif event.status == "failed":
+        text = f"\n\n> **warning** Compaction failed: {event.text}\n\n"
+        yield types.AgentMessageChunk(types.TextContent(text), event.compaction_id)
 
 
 def _content(shown: Sequence[Shown]) -> list[types.ToolCallContent]:

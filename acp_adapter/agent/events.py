@@ -107,6 +107,15 @@ class ModeChanged:
     mode: str
 
 
+@frozen
+class CompactionChanged:
+    """Older messages were, or are being, put into a summary. `text` is the summary, or what went wrong."""
+
+    compaction_id: str
+    status: Literal["in_progress", "completed", "failed"]
+    text: str | None = None
+
+
 TurnEvent = (
     UserMessage
     | TextChunk
@@ -118,4 +127,5 @@ TurnEvent = (
     | Noticed
     | TitleChanged
     | ModeChanged
+    | CompactionChanged
 )

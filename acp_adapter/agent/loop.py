@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 from attrs import define, evolve, field
 
+from acp_adapter.agent import compaction
 from acp_adapter.agent.calls import Emit, Gatekeeper, ToolRunner, Workspace
 from acp_adapter.agent.drafting import StreamingAnswer
-from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, ToolCallChanged, UsageChanged
+from acp_adapter.agent.events import CompactionChanged, Noticed, TextChunk, ThoughtChunk, ToolCallChanged, UsageChanged
 from acp_adapter.agent.projection import shown_text, thought_id
-from acp_adapter.errors import BrokenStream, LedgerError, ProviderError
+from acp_adapter.errors import AcpAdapterError, BrokenStream, ContextTooLong, LedgerError, ProviderError
 from acp_adapter.pairing import paired
 from acp_adapter.providers.port import (
     Completed,
@@ -30,7 +31,7 @@ from acp_adapter.providers.port import (
     ToolSpec,
 )
 from acp_adapter.tools.port import Tool
-from acp_adapter.transcript import Message, ToolCall, Transcript, Usage
+from acp_adapter.transcript import Message, ToolCall, Transcript, Usage, new_id
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
@@ -53,6 +54,7 @@ class AIAgent:
     emit: Emit
     max_steps: int = 100
     _warned: bool = field(default=False, init=False)
+    _used: int = field(default=0, init=False)
 
     async def run_turn(self, prompt: Message) -> StopReason:
         """Answer `prompt`. Raises ProviderError; partial answers are kept. A cancelled task keeps what was
@@ -85,11 +87,48 @@ class AIAgent:
     async def _steps(self) -> StopReason:
         provider = await self.choose()
         for _ in range(self.max_steps):
-            completed = await self._model_step(provider)
+            completed = await self._model_step_with_room(provider)
             if completed.finish_reason in ("length", "content_filter") or not completed.message.tool_calls:
                 return STOPS.get(completed.finish_reason, "end_turn")
             await self._run_calls(completed.message.calls())
         return "max_turn_requests"
+
+    async def compact(self, focus: str | None = None) -> None:
+        """Put the older part of the conversation into a summary. Raises ProviderError, ContextTooLong, LedgerError;
+        the conversation is then as it was."""
+        await self._compact(await self.choose(), focus)
+
+    async def _compact(self, provider: Provider, focus: str | None = None) -> None:
+        messages = self.transcript.messages
+        at = compaction.split(messages, provider.context_window)
+        compaction_id = new_id()
+        self.emit(CompactionChanged(compaction_id, "in_progress"))
+        try:
+            summary = evolve(await compaction.summarise(provider, messages[:at], focus), id=compaction_id)
+            await self.transcript.compress(summary, messages[at:])
+        except BaseException as fault:
+            reason = fault.message if isinstance(fault, AcpAdapterError) else "It was cancelled."
+            self.emit(CompactionChanged(compaction_id, "failed", reason))
+            raise
+        self._used = compaction.tokens(self.transcript.messages)
+        self.emit(CompactionChanged(compaction_id, "completed", summary.text()))
+
+    async def _model_step_with_room(self, provider: Provider) -> Completed:
+        """Compact before the window is full, or once when the provider says that it is."""
+        window = provider.context_window
+        if compaction.is_full(self._in_context(), window):
+            await self._compact(provider)
+            if compaction.is_full(self._in_context(), window):
+                raise ContextTooLong("The conversation does not fit the model's window, even compacted.")
+        try:
+            return await self._model_step(provider)
+        except ContextTooLong:
+            await self._compact(provider)
+            return await self._model_step(provider)
+
+    def _in_context(self) -> int:
+        """Tokens that the next request will hold, about: what the last one held and what came since."""
+        return max(self._used, compaction.tokens(self.transcript.messages) + len(self.system_prompt) // 4)
 
     async def _model_step(self, provider: Provider) -> Completed:
         answer = StreamingAnswer(self.transcript)
@@ -145,9 +184,11 @@ class AIAgent:
             raise BrokenStream("The model ended its turn without an answer. Try again, or choose another model.")
 
     def _tell_usage(self, usage: Usage | None, window: int | None) -> None:
-        if usage and window:
-            used = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
-            self.emit(UsageChanged(used, window))
+        if usage is None:
+            return
+        self._used = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
+        if window:
+            self.emit(UsageChanged(self._used, window))
 
     async def _run_calls(self, calls: list[ToolCall]) -> None:
         """All calls of one step at once."""

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from acp_adapter.agent.events import (
+    CompactionChanged,
     PlanChanged,
     TextChunk,
     ThoughtChunk,
@@ -105,7 +106,9 @@ def events_of(messages: Iterable[Message]) -> Iterator[TurnEvent]:
     stored = list(messages)
     results = {m.tool_call_id: m for m in stored if m.role == "tool"}
     for message in stored:
-        if message.role == "user":
+        if (message.details or {}).get("summary"):
+            yield CompactionChanged(message.id, "completed", message.text())
+        elif message.role == "user":
             yield UserMessage(message.id, parts_of(message))
         elif message.role == "assistant":
             yield from _assistant_events(message, results)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from acp_adapter.ledger.db import SessionDB
-from acp_adapter.transcript import Message, Usage
+from acp_adapter.transcript import Message, Usage, new_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,6 +38,10 @@ class Ledger:
 
     async def save_draft(self, session_id: str, message: Message) -> None:
         await self(SessionDB.save_draft, session_id, message)
+
+    async def compress(self, session_id: str, summary: Message, tail: Sequence[Message]) -> list[Message]:
+        await self(SessionDB.continue_compressed, session_id, new_id(), summary, tail)
+        return await self(SessionDB.conversation, session_id)
 
     async def notices(self) -> list[str]:
         """What the user must know about the opening of the file; each is given once."""

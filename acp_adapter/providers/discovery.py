@@ -63,7 +63,12 @@ async def ask_all(endpoints: Iterable[Endpoint], seconds: float) -> list[Server]
 
 
 async def servers_here(config: Config) -> list[Server]:
-    """The usual model servers that run on this machine and have a model: Ollama, LM Studio, llama.cpp."""
+    """The usual model servers that run on this machine and have a model: Ollama, LM Studio, llama.cpp.
+
+    None where the config says not to look.
+    """
+    if not config.discover:
+        return []
     names = [name for name in LOOPBACK_SERVERS if name not in config.providers]
     usual = [endpoint(name, config) for name in names]
     listening = await asyncio.gather(*map(_listens, usual))
