@@ -73,8 +73,7 @@ class _Misfit(Exception):
 
     @classmethod
     def expected(cls, what: str, got: Any) -> _Misfit:
-        shown = json.dumps(got, ensure_ascii=False, default=str)
-        return cls(f"expected {what}, got {shown if len(shown) <= 60 else shown[:60] + '…'}")
+        return cls(f"expected {what}, got {_shown(got)}")
 
     def under(self, step: str) -> _Misfit:
         self.path = step + self.path
@@ -82,6 +81,14 @@ class _Misfit(Exception):
 
     def sentence(self, root: str) -> str:
         return f"{root}{self.path}: {self.fault}"
+
+
+def _shown(value: Any) -> str:
+    """A JSON value in a few words."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    text = json.dumps(value[:60] if isinstance(value, str) else value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:60] + "…"
 
 
 # -- from JSON

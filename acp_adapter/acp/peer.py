@@ -139,7 +139,8 @@ class Peer(JsonRPCProtocol):
         for task in [*self._running.values(), *self._notified]:
             task.cancel()
         for future in self._request_futures.values():
-            future.set_exception(ClientError(GONE))
+            if not future.done():
+                future.set_exception(ClientError(GONE))
         self._request_futures.clear()
         self.outbox.close()
 
@@ -213,7 +214,7 @@ class Peer(JsonRPCProtocol):
     def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         """`result` is the whole response. One that nobody waits for any more is ignored."""
         future = self._request_futures.pop(msg_id, None) if is_id(msg_id) else None
-        if future is None:
+        if future is None or future.done():
             return
         if "error" in result:
             future.set_exception(client_error(result["error"]))

@@ -17,6 +17,7 @@ from acp_adapter.acp.converter import structure
 from acp_adapter.acp.peer import Handler, Peer
 from acp_adapter.acp.streams import open_sink, start_reader
 from acp_adapter.acp.types import InitializeRequest
+from acp_adapter.errors import AcpAdapterError
 
 GRACE: Final = 0.4
 """Seconds that requests have to end by themselves after the end of stdin, so that a piped script gets its answers."""
@@ -46,12 +47,16 @@ Build = Callable[[Peer, dict[str, Any] | None], Lifecycle]
 
 
 def serve(source: int, sink: int, build: Build, received: bytes, client: dict[str, Any] | None) -> int:
-    """Serve until the editor closes stdin or stdout, or a signal comes; the exit code, always 0.
+    """Serve until the editor closes stdin or stdout, or a signal comes; the exit code: 1 if `build` failed, else 0.
 
     `received` was read from `source` before and is handled first.
     """
-    logs.configure(os.environ.get("ACP_ADAPTER_LOG_LEVEL", "WARNING"))
-    asyncio.run(_Connection(source, sink).run(build, received, client))
+    logs.configure_from(os.environ)
+    try:
+        asyncio.run(_Connection(source, sink).run(build, received, client))
+    except (AcpAdapterError, OSError) as fault:
+        log.error("The agent can't run: %s", fault)
+        return 1
     return 0
 
 
@@ -69,11 +74,13 @@ class _Connection:
         if client is not None:
             self._peer.client = structure(client, InitializeRequest, "params")
         self._listen_to_signals()
-        self._peer.outbox.connect(await open_sink(self._sink, self._source, self))
+        sink = await open_sink(self._sink, self._source, self)
+        self._peer.outbox.connect(sink)
         self._peer.feed(received)
         start_reader(self._source, self._peer.feed, self._ended)
         await self._over.wait()
         await self._end(served)
+        sink.close()
 
     async def _end(self, served: Lifecycle) -> None:
         deadline = threading.Timer(EXIT, os._exit, [0])

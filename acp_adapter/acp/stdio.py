@@ -11,17 +11,27 @@ from acp_adapter.acp.handshake import answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
     from typing import Any, NoReturn
+
+    from acp_adapter.acp.serve import Build
 
 _LONGEST_FIRST_LINE = 1024 * 1024
 """Bytes that are looked at before the rest is loaded. No usual `initialize` is longer."""
 
 
-def run() -> int:
+def _agent() -> Build:
+    from acp_adapter.acp.agent import build
+
+    return build
+
+
+def run(load: Callable[[], Build] = _agent) -> int:
     """Serve the editor on stdin and stdout until it closes them or a signal comes; the exit code.
 
-    0 for every orderly end: stdin at its end, stdout closed by its reader, SIGTERM, SIGINT.
+    0 for every orderly end: stdin at its end, stdout closed by its reader, SIGTERM, SIGINT. `load` gives what is
+    served; it is called, and imports what it needs, only after `initialize` has been answered.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop_at_once)
@@ -33,11 +43,10 @@ def run() -> int:
     received, client = shake_hands(source, sink)
     if not received and client is None:
         return 0
-    # Loaded only now: it takes several times as long as all that was needed for the answer.
-    from acp_adapter.acp.agent import build
+    # Imported only now: it takes ten times as long as all that was needed for the answer.
     from acp_adapter.acp.serve import serve
 
-    return serve(source, sink, build, received, client)
+    return serve(source, sink, load(), received, client)
 
 
 def shake_hands(source: int, sink: int) -> tuple[bytes, dict[str, Any] | None]:

@@ -77,6 +77,10 @@ class PipeSink:
     def write(self, data: bytes) -> None:
         self._transport.write(data)
 
+    def close(self) -> None:
+        """Let go of the pipe, and of what nobody has read by now."""
+        self._transport.abort()
+
 
 class _FlowProtocol(asyncio.BaseProtocol):
     def __init__(self, flow: Flow) -> None:
@@ -105,6 +109,9 @@ class ThreadSink:
     def write(self, data: bytes) -> None:
         self._flow.pause()
         self._pieces.put(data)
+
+    def close(self) -> None:
+        """Nothing: the thread may still be writing."""
 
     def _pump(self) -> None:
         try:
