@@ -12,7 +12,7 @@ _RISKY = re.compile(r"^--?(o|ex|e$|te|no-i|edit)")
 """Options by which git writes elsewhere (--output), runs programs (--ext-diff, --textconv) or reads outside."""
 
 _PREFIXES = (
-    *(f"git {verb}" for verb in ("add", "blame", "branch", "commit", "diff", "log", "show", "status")),
+    *(f"git {verb}" for verb in ("add", "blame", "commit", "diff", "log", "show", "status")),
     *(f"cargo {verb}" for verb in ("build", "check", "clippy", "fmt", "test")),
     *(f"go {verb}" for verb in ("build", "test", "vet")),
     *(f"{manager} test" for manager in ("npm", "pnpm", "yarn")),

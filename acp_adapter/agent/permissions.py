@@ -194,7 +194,8 @@ class Rules:
 
     def _append(self, block: str) -> None:
         """One write at the end of the file, so that two processes at once do not lose each other's rule."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self.home, self.path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             before = os.fstat(descriptor).st_size
@@ -220,11 +221,18 @@ def _always_asks(intent: Intent, roots: Sequence[Path], rules: Rules) -> str:
     for path in intent.paths:
         if not inside(path, roots):
             return f"{path} is outside the session's folders."
-        if inside(path, [rules.home]) and intent.action != "execute":
-            return f"{path} is in the folder of this program, which holds keys and permissions."
+        if intent.action != "execute" and (inside(path, [rules.home]) or _searches(intent, path, rules.home)):
+            return f"{rules.home} is the folder of this program, which holds keys and permissions."
         if intent.action == "edit" and ".git" in (part.casefold() for part in path.parts):
             return f"{path} belongs to git, which may run what is written there."
     return ""
+
+
+def _searches(intent: Intent, path: Path, home: Path) -> bool:
+    """Whether a search of `path` comes to `home`: searches leave out what is below a hidden folder."""
+    if intent.kind != "search" or not inside(home, [path]):
+        return False
+    return not any(part.startswith(".") for part in home.relative_to(path).parts)
 
 
 def _rule(tool: str, intent: Intent) -> Rule:

@@ -57,11 +57,21 @@ def _value(name: str, rule: dict[str, Any], value: Any) -> Any:
     value = _read(wanted, value)
     if not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean"):
         raise ToolError(f"{name} must be {_article(wanted)}, not {_quoted(value)}.")
+    if isinstance(value, str) and not _is_unicode(value):
+        raise ToolError(f"{name} holds half of a surrogate pair, which is no character. Send the whole character.")
     if "enum" in rule and value not in rule["enum"]:
         raise ToolError(f"{name} must be one of {', '.join(map(repr, rule['enum']))}, not {_quoted(value)}.")
     if "minimum" in rule and value < rule["minimum"]:
         raise ToolError(f"{name} must be at least {rule['minimum']}, not {value}.")
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read(wanted: str, value: Any) -> Any:
@@ -92,5 +102,5 @@ def _article(wanted: str) -> str:
 
 
 def _quoted(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace").decode()
     return text if len(text) <= 80 else f"{text[:80]}…"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import shutil
 import sys
@@ -21,16 +22,20 @@ from acp_adapter.tools.processes import Exit
 
 TIMEOUT = 120
 LONGEST = 3600
-_TICK = 0.1
-_SHOWN = 4_000
+TICK = 0.1
+"""Seconds between two looks at a running command, at least."""
+SHOWN = 4_000
+"""Bytes of the output's end that are shown while it runs."""
+RATE = 4_000
 
-_SHELL = "cmd.exe" if sys.platform == "win32" else "bash" if shutil.which("bash") else "sh"
+SHELL = "powershell.exe" if sys.platform == "win32" else "bash" if shutil.which("bash") else "sh"
+"""Not the user's own shell: models write for this one."""
 
 
 class RunCommand:
     name = "run_command"
     description = (
-        f"Run a command with {_SHELL} in the working folder and get its output and exit code. Nobody can answer "
+        f"Run a command with {SHELL} in the working folder and get its output and exit code. Nobody can answer "
         "questions: stdin is empty. What is left in the background ends with the session."
     )
     parameters = schema(
@@ -64,7 +69,7 @@ async def _as_child(command: str, folder: Path, timeout: float, ctx: ToolContext
     progress = _Progress(output, ctx)
     try:
         ended = await processes.of(ctx.session_id).run(
-            _argv(command),
+            shell_argv(command),
             cwd=folder,
             env=command_environment(os.environ, ctx.env),
             receive=progress.feed,
@@ -72,6 +77,8 @@ async def _as_child(command: str, folder: Path, timeout: float, ctx: ToolContext
         )
     except OSError as fault:
         raise ToolError(f"The command can't be started: {fault.strerror or fault}.") from fault
+    finally:
+        progress.close()
     raw = {"exitCode": ended.code, "signal": ended.signal, "truncated": output.left_out > 0}
     return _result(output.text(), ended, timeout, raw)
 
@@ -100,7 +107,9 @@ async def _in_terminal(command: str, folder: Path, timeout: float, ctx: ToolCont
 
 
 def _from_terminal(ended: TerminalRun, terminals: list[str], timeout: float, timed_out: bool = False) -> ToolResult:
-    output = ("[The beginning is left out.]\n" if ended.truncated else "") + ended.output
+    kept = Output()
+    kept.feed(ended.output.encode("utf-8", "replace"))
+    output = ("[The beginning is left out.]\n" if ended.truncated else "") + kept.text()
     raw = {"exitCode": ended.exit_code, "signal": ended.signal, "truncated": ended.truncated}
     exit_ = Exit(ended.exit_code, ended.signal, timed_out)
     return _result(output, exit_, timeout, raw, [shown.terminal(each) for each in terminals])
@@ -134,28 +143,46 @@ def _ending(ended: Exit, timeout: float) -> str:
 
 
 class _Progress:
-    """Shows the end of the output while it comes: never more often than ten times a second, and in all no more
-    than the output itself plus a few lines a second, since each time replaces the last."""
+    """Shows the end of the output while it comes, ten times a second at most. Each time replaces the last, so all
+    of them together are kept below the output's own size and RATE bytes a second."""
 
     def __init__(self, output: Output, ctx: ToolContext) -> None:
         self._output = output
         self._ctx = ctx
-        self._shown_at = time.monotonic()
-        self._shown_total = 0
+        self._began = time.monotonic()
+        self._spent = 0
+        self._timer: asyncio.TimerHandle | None = None
 
     def feed(self, data: bytes) -> None:
         self._output.feed(data)
-        now = time.monotonic()
-        waited, fresh = now - self._shown_at, self._output.total - self._shown_total
-        if waited >= 1 or (waited >= _TICK and fresh >= _SHOWN):
-            self._shown_at, self._shown_total = now, self._output.total
-            self._ctx.progress([shown.code(self._output.end(_SHOWN))])
+        if self._timer is None:
+            self._wait()
+
+    def close(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+
+    def _wait(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(TICK, self._show)
+
+    def _show(self) -> None:
+        self._timer = None
+        allowed = self._output.total + RATE * (time.monotonic() - self._began)
+        if self._spent + min(SHOWN, self._output.total) > allowed:
+            self._wait()
+            return
+        block = shown.code(self._output.end(SHOWN))
+        self._spent += len(block["content"]["text"])
+        self._ctx.progress([block])
 
 
-def _argv(command: str) -> list[str]:
+def shell_argv(command: str) -> list[str]:
+    """How a command is given to the shell: no start-up files, no quoting that could go wrong."""
     if sys.platform == "win32":
-        return ["cmd.exe", "/d", "/s", "/c", command]
-    return [_SHELL, "-c", command]
+        script = f"[Console]::OutputEncoding = [Text.Encoding]::UTF8\n{command}\nexit $LASTEXITCODE"
+        encoded = base64.b64encode(script.encode("utf-16-le")).decode()
+        return [SHELL, "-NoLogo", "-NoProfile", "-NonInteractive", "-EncodedCommand", encoded]
+    return [SHELL, "-c", command]
 
 
 def _title(command: str) -> str:

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from acp_adapter.errors import ClientError, ToolError
 from acp_adapter.tools import disk
+from acp_adapter.tools.paths import spelled
 from acp_adapter.tools.port import ToolContext
 from acp_adapter.tools.text import Text
 from acp_adapter.transcript import uninterrupted
@@ -43,7 +44,9 @@ async def load(path: Path, ctx: ToolContext) -> Document:
     """The file's text. Raises ToolError where it can't be read as text, or the editor stays silent."""
     if ctx.editor and ctx.editor.can_read:
         try:
-            return Document(path, Text(await ctx.editor.read_text_file(path)), in_editor=True)
+            buffer = await ctx.editor.read_text_file(spelled(path, ctx))
+            exists = await asyncio.to_thread(path.exists)
+            return Document(path, Text(buffer) if buffer or exists else None, in_editor=bool(buffer) or exists)
         except ClientError as fault:
             _unless_answered(fault, path)
     return Document(path, await asyncio.to_thread(disk.read, path))
@@ -64,24 +67,28 @@ def check_unchanged(document: Document, ctx: ToolContext) -> None:
     raise ToolError(f"{document.path} {what} since it was read. Read it again before you write it.")
 
 
-async def save(document: Document, text: Text, ctx: ToolContext) -> None:
-    """Write the file, to its end even if the call is cancelled meanwhile. Raises ToolError."""
-    await uninterrupted(_save(document, text, ctx))
+async def save(document: Document, text: Text, ctx: ToolContext, *, whole: bool) -> None:
+    """Write the file, to its end even if the call is cancelled meanwhile. Raises ToolError.
+
+    `whole`: the session now knows all of it. A part that is changed in an unseen file leaves it unseen.
+    """
+    await uninterrupted(_save(document, text, ctx, whole))
 
 
-async def _save(document: Document, text: Text, ctx: ToolContext) -> None:
+async def _save(document: Document, text: Text, ctx: ToolContext, whole: bool) -> None:
     if not await _written_by_editor(document, text, ctx):
         if document.in_editor:
             text = await asyncio.to_thread(_as_on_disk, document, text)
         await asyncio.to_thread(disk.write, document.path, text.encode())
-    ctx.memory.seen[document.path] = text.digest
+    if whole or document.path in ctx.memory.seen:
+        ctx.memory.seen[document.path] = text.digest
 
 
 async def _written_by_editor(document: Document, text: Text, ctx: ToolContext) -> bool:
     if not (ctx.editor and ctx.editor.can_write) or (ctx.editor.can_read and not document.in_editor and document.text):
         return False
     try:
-        await ctx.editor.write_text_file(document.path, text.text)
+        await ctx.editor.write_text_file(spelled(document.path, ctx), text.text)
     except ClientError as fault:
         _unless_answered(fault, document.path)
         return False

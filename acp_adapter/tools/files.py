@@ -9,7 +9,7 @@ from acp_adapter.errors import ToolError
 from acp_adapter.tools import documents, shown
 from acp_adapter.tools.arguments import count, schema, text
 from acp_adapter.tools.documents import Document
-from acp_adapter.tools.paths import inside, permitted, stated
+from acp_adapter.tools.paths import inside, permitted, spelled, stated
 from acp_adapter.tools.paths import shown as name_of
 from acp_adapter.tools.port import Intent, Location, Shown, ToolContext, ToolResult
 from acp_adapter.tools.replace import replaced
@@ -36,7 +36,7 @@ class ReadFile:
         path = stated("path", args["path"], ctx)
         line = args.get("line")
         title = f"Read {name_of(path, ctx)}" + (f" from line {line}" if line else "")
-        return Intent(title, "read", "read", paths=[path], locations=[Location(str(path), line)])
+        return Intent(title, "read", "read", paths=[path], locations=[Location(str(spelled(path, ctx)), line)])
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         path = permitted("path", args["path"], ctx)
@@ -64,18 +64,18 @@ class WriteFile:
         preview: list[Shown] = []
         if inside(path, ctx.roots):
             document, new = await self._planned(path, args, ctx)
-            preview = [_diff(document, new)]
-        locations = [Location(str(path))]
+            preview = [_diff(document, new, ctx)]
+        locations = [Location(str(spelled(path, ctx)))]
         return Intent(f"Write {name_of(path, ctx)}", "edit", "edit", [path], locations=locations, preview=preview)
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         path = permitted("path", args["path"], ctx)
         async with documents.lock(path):
             document, new = await self._planned(path, args, ctx)
-            await documents.save(document, new, ctx)
+            await documents.save(document, new, ctx, whole=True)
         done = "Created" if document.text is None else "Wrote"
         number = sum(1 for _ in lines(new.text))
-        return ToolResult(f"{done} {name_of(path, ctx)} ({number} lines).", shown=[_diff(document, new)])
+        return ToolResult(f"{done} {name_of(path, ctx)} ({number} lines).", shown=[_diff(document, new, ctx)])
 
     async def _planned(self, path: Path, args: dict[str, Any], ctx: ToolContext) -> tuple[Document, Text]:
         document = await documents.load(path, ctx)
@@ -104,23 +104,23 @@ class EditFile:
 
     async def intent(self, args: dict[str, Any], ctx: ToolContext) -> Intent:
         path = stated("path", args["path"], ctx)
-        locations, preview = [Location(str(path))], []
+        locations, preview = [Location(str(spelled(path, ctx)))], []
         if inside(path, ctx.roots):
             document, new, at = await self._planned(path, args, ctx)
-            locations = [Location(str(path), at[0])]
-            preview = [_diff(document, new)]
+            locations = [Location(str(spelled(path, ctx)), at[0])]
+            preview = [_diff(document, new, ctx)]
         return Intent(f"Edit {name_of(path, ctx)}", "edit", "edit", [path], locations=locations, preview=preview)
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         path = permitted("path", args["path"], ctx)
         async with documents.lock(path):
             document, new, at = await self._planned(path, args, ctx)
-            await documents.save(document, new, ctx)
+            await documents.save(document, new, ctx, whole=False)
         places = f"line {at[0]}" if len(at) == 1 else f"{len(at)} places"
         return ToolResult(
             f"Edited {name_of(path, ctx)} at {places}.",
-            shown=[_diff(document, new)],
-            locations=[Location(str(path), line) for line in at[:20]],
+            shown=[_diff(document, new, ctx)],
+            locations=[Location(str(spelled(path, ctx)), line) for line in at[:20]],
         )
 
     async def _planned(self, path: Path, args: dict[str, Any], ctx: ToolContext) -> tuple[Document, Text, list[int]]:
@@ -174,5 +174,6 @@ def _dressed(current: Text | None, content: str) -> Text:
     return current.saying(with_newlines(content, newline))
 
 
-def _diff(document: Document, new: Text) -> Shown:
-    return shown.diff(document.path, unix(document.text.text) if document.text else None, unix(new.text))
+def _diff(document: Document, new: Text, ctx: ToolContext) -> Shown:
+    old = unix(document.text.text) if document.text else None
+    return shown.diff(spelled(document.path, ctx), old, unix(new.text))

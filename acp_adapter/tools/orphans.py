@@ -22,12 +22,12 @@ MARK = "ACP_ADAPTER_CHILD"
 """The environment variable that marks a child. Its value is a token: `program.session.command`."""
 
 
-_LINUX = sys.platform.startswith("linux")
+_PROC = Path("/proc/self/environ").exists()
 
 
 def living(token: str, groups: Collection[int]) -> list[int]:
     """What `os.kill` takes to reach every living process marked with `token` (or a token below it) or in `groups`."""
-    if _LINUX:
+    if _PROC:
         mark = f"\0{MARK}={token}".encode()
         pids = (path.name for path in Path("/proc").iterdir())
         return [int(pid) for pid in pids if pid.isdigit() and _belongs(pid, mark, groups)]

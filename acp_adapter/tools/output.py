@@ -8,7 +8,6 @@ HEAD = 16 * 1024
 TAIL = 48 * 1024
 
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|$)", re.MULTILINE)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -62,5 +61,6 @@ class Output:
 
 def clean(data: bytes) -> str:
     """Text as a terminal would leave it: invalid UTF-8 replaced, colours and overwritten progress bars gone."""
-    text = _ESCAPES.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
-    return _CONTROLS.sub("", _OVERWRITTEN.sub("", text))
+    text = _ESCAPES.sub("", data.decode("utf-8", "replace"))
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return _CONTROLS.sub("", "\n".join(lines))

@@ -59,8 +59,16 @@ def inside(path: PurePath, roots: Sequence[PurePath]) -> bool:
     return any(path == root or root in path.parents for root in roots)
 
 
+def spelled(path: Path, ctx: ToolContext) -> Path:
+    """A resolved path as the editor knows it, whose `cwd` may lead through a symlink: for all that it is asked or
+    shown."""
+    home = ctx.roots[0] if ctx.roots else ctx.cwd
+    return ctx.cwd / path.relative_to(home) if inside(path, [home]) else path
+
+
 def shown(path: Path, ctx: ToolContext) -> str:
     """The path as people and models read it: relative to cwd where it is below, forward slashes, printable."""
+    path = spelled(path, ctx)
     if path != ctx.cwd and ctx.cwd in path.parents:
         return printable(path.relative_to(ctx.cwd).as_posix())
     return printable(str(path))

@@ -109,11 +109,11 @@ class ReadMemory:
 class ToolContext:
     """What a running call may use.
 
-    `roots` are absolute and resolved; the first is `cwd`. `progress` shows intermediate content in the editor
-    (it replaces what was shown before). `plan` publishes plan entries as ACP PlanEntry JSON. `env` is laid over this
-    program's environment for commands; secrets are left out of both. `session_id` owns the children that a command
-    leaves in the background. `intent` and `run` of one call share one context: `resolved` holds what each path
-    argument led to when the intent was stated, and `run` works nowhere else.
+    `cwd` is absolute, as the editor spells it; `roots` are resolved, and the first is `cwd`. `progress` shows
+    intermediate content in the editor (it replaces what was shown before). `plan` publishes plan entries as ACP
+    PlanEntry JSON. `env` is laid over this program's environment for commands; secrets are left out of both.
+    `session_id` owns the children that a command leaves in the background. `intent` and `run` of one call share one
+    context: `resolved` holds what each path argument led to when the intent was stated, and `run` works nowhere else.
     """
 
     call_id: str

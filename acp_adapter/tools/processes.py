@@ -19,7 +19,7 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from attrs import frozen
 
@@ -28,6 +28,9 @@ from acp_adapter.transcript import uninterrupted
 
 DRAIN = 0.25
 """Seconds that output may still come after the command itself has ended, where a grandchild holds the pipe."""
+
+BACKGROUND_PAUSE = 0.05
+"""Seconds between two reads from a background child."""
 
 Receive = Callable[[bytes], object]
 """Gets output as it comes. A true answer means enough: the command is ended."""
@@ -133,6 +136,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._sinks: dict[int, Receive] = {1: receive} if errors is None else {1: receive, 2: errors}
         self._pipes = set(self._sinks)
         self._closed = asyncio.Event()
+        self._detached = False
 
     @property
     def connected(self) -> bool:
@@ -143,9 +147,9 @@ class _Child(asyncio.SubprocessProtocol):
         self.pid = transport.get_pid()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        sink = self._sinks.get(fd)
-        if sink is not None and sink(data):
-            self._sinks.clear()
+        if self._detached:
+            self._read_slowly(fd)
+        elif (self.exited.is_set() or not self.done.is_set()) and self._sinks[fd](data):
             self.done.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
@@ -173,7 +177,14 @@ class _Child(asyncio.SubprocessProtocol):
 
     def detach(self) -> None:
         """Throw away what still comes. The pipe stays open: a server in the background must not die of its log."""
-        self._sinks.clear()
+        self._detached = True
+
+    def _read_slowly(self, fd: int) -> None:
+        """A child that floods its pipe in the background must not keep this program busy."""
+        pipe = cast(asyncio.ReadTransport | None, self.transport and self.transport.get_pipe_transport(fd))
+        if pipe:
+            pipe.pause_reading()
+            asyncio.get_running_loop().call_later(BACKGROUND_PAUSE, pipe.resume_reading)
 
     def close(self) -> None:
         if self.transport:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -20,6 +21,19 @@ from acp_adapter.tools.port import ToolContext
 
 TIMEOUT = 60.0
 _STAND_IN = Path(__file__).with_name("walk.py")
+
+_QUIETLY = ("--no-config", "--no-messages", "--no-require-git", "--null")
+_LINES = (
+    "--no-heading",
+    "--with-filename",
+    "--line-number",
+    "--color=never",
+    "--sort=path",
+    "--max-columns=1000",
+    "--max-columns-preview",
+)
+_FANCY = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9]")
+"""Look-around, atomic groups and back references, which ripgrep's own engine does not have."""
 
 Take = Callable[[bytes], bool]
 """Gets one record; True means enough."""
@@ -40,8 +54,7 @@ def binary() -> str | None:
 async def files(folder: Path, hidden: bool, take: Take, ctx: ToolContext) -> None:
     """Give `take` the path of each file below `folder` that is not ignored, in no particular order."""
     if rg := binary():
-        argv = [rg, "--no-config", "--no-messages", "--files", "--null", *(["--hidden", "--glob=!.git"] * hidden)]
-        argv += ["--", str(folder)]
+        argv = [rg, *_QUIETLY, "--files", *(["--hidden", "--glob=!.git"] * hidden), "--", str(folder)]
     else:
         argv = _stand_in("files", "yes" if hidden else "no", str(folder))
     await _records(argv, b"\0", take, ctx)
@@ -53,13 +66,19 @@ async def grep(pattern: str, place: Path, ignore_case: bool, take: Take, ctx: To
     Raises ToolError for a pattern that is no regular expression.
     """
     if rg := binary():
-        argv = [rg, "--no-config", "--no-messages", "--no-heading", "--with-filename", "--line-number", "--null"]
-        argv += ["--color=never", "--sort=path", "--engine=auto", "--max-columns=1000", "--max-columns-preview"]
-        argv += ["--ignore-case"] * ignore_case + ["--multiline"] * ("\\n" in pattern or "\n" in pattern)
-        argv += ["--regexp", pattern, "--", str(place)]
+        argv = [rg, *_QUIETLY, *_LINES, *_options(pattern, ignore_case), "--regexp", pattern, "--", str(place)]
     else:
         argv = _stand_in("grep", "ignore" if ignore_case else "keep", pattern, str(place))
     await _records(argv, b"\n", take, ctx)
+
+
+def _options(pattern: str, ignore_case: bool) -> list[str]:
+    asked = {
+        "--ignore-case": ignore_case,
+        "--multiline": "\\n" in pattern or "\n" in pattern,
+        "--pcre2": bool(_FANCY.search(pattern)),
+    }
+    return [option for option, wanted in asked.items() if wanted]
 
 
 def _stand_in(*args: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from acp_adapter.errors import ToolError
 from acp_adapter.tools import globbing, ripgrep
 from acp_adapter.tools.arguments import schema, text
-from acp_adapter.tools.paths import permitted, printable, shown, stated
+from acp_adapter.tools.paths import permitted, printable, shown, spelled, stated
 from acp_adapter.tools.port import Intent, Location, ToolContext, ToolResult
 
 ENTRIES = 1_000
@@ -28,7 +28,7 @@ class ListDirectory:
 
     async def intent(self, args: dict[str, Any], ctx: ToolContext) -> Intent:
         path = stated("path", args["path"], ctx)
-        return Intent(f"List {shown(path, ctx)}", "read", "read", [path], locations=[Location(str(path))])
+        return Intent(f"List {shown(path, ctx)}", "read", "read", [path], locations=[Location(str(spelled(path, ctx)))])
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         path = permitted("path", args["path"], ctx)
@@ -50,16 +50,22 @@ class Glob:
     )
 
     async def intent(self, args: dict[str, Any], ctx: ToolContext) -> Intent:
-        folder, _ = _place(args)
+        _, folder = _parsed(args)
         path = stated("pattern", folder, ctx)
-        return Intent(f"Find {printable(args['pattern'])}", "search", "read", [path], locations=[Location(str(path))])
+        return Intent(
+            f"Find {printable(args['pattern'])}",
+            "search",
+            "read",
+            [path],
+            locations=[Location(str(spelled(path, ctx)))],
+        )
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
-        folder, rest = _place(args)
+        glob, folder = _parsed(args)
         path = permitted("pattern", folder, ctx)
         if not path.is_dir():
             raise ToolError(f"There is no folder {shown(path, ctx)}.")
-        found, all_seen = await _matching(path, rest, ctx)
+        found, all_seen = await _matching(path, glob, ctx)
         notes = [] if all_seen else [f"[Only the first {SCANNED:,} files were looked at. Name a folder.]"]
         if len(found) > FILES:
             notes.append(f"[{len(found) - FILES} more files are left out. Use a narrower pattern.]")
@@ -83,7 +89,7 @@ class Grep:
     async def intent(self, args: dict[str, Any], ctx: ToolContext) -> Intent:
         path = stated("path", args.get("path", "."), ctx)
         title = f"Search {printable(args['pattern'])[:80]}" + (f" in {shown(path, ctx)}" if "path" in args else "")
-        return Intent(title, "search", "read", [path], locations=[Location(str(path))])
+        return Intent(title, "search", "read", [path], locations=[Location(str(spelled(path, ctx)))])
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         path = permitted("path", args.get("path", "."), ctx)
@@ -120,7 +126,7 @@ class _Found:
         self._lines.append(line)
         self._size += len(line)
         if len(self.locations) < 20 and number.isdigit():
-            self.locations.append(Location(str(path), int(number)))
+            self.locations.append(Location(str(spelled(path, self._ctx)), int(number)))
         return False
 
     def text(self) -> str:
@@ -128,32 +134,29 @@ class _Found:
         return "\n".join(self._lines + more)
 
 
-def _place(args: dict[str, Any]) -> tuple[str, str]:
-    """The folder to walk and the pattern for what is below it."""
+def _parsed(args: dict[str, Any]) -> tuple[globbing.Glob, str]:
+    """The pattern, and the folder to walk."""
     pattern = args["pattern"].replace("\\", "/") if os.name == "nt" else args["pattern"]
-    if not pattern.strip("/"):
-        raise ToolError("pattern must be a glob pattern such as '*.py' or 'src/**/*.ts'.")
-    folder, rest = globbing.split(pattern)
-    if ".." in rest.split("/"):
-        raise ToolError("'..' may only stand at the beginning of a glob pattern. Use path for the folder.")
-    return os.path.join(args.get("path", "."), folder) if folder else args.get("path", "."), rest  # noqa: PTH118
+    glob = globbing.parse(pattern)
+    folder = args.get("path", ".")
+    return glob, os.path.join(folder, glob.folder) if glob.folder else folder  # noqa: PTH118  (`~` must stay first)
 
 
-async def _matching(folder: Path, pattern: str, ctx: ToolContext) -> tuple[list[Path], bool]:
+async def _matching(folder: Path, glob: globbing.Glob, ctx: ToolContext) -> tuple[list[Path], bool]:
     """The files below a folder that match, and whether all were looked at."""
-    matches = globbing.compiled(pattern).fullmatch
     found: list[Path] = []
     seen = 0
+    start = len(os.fsencode(folder)) + (folder.parent != folder)
 
     def take(record: bytes) -> bool:
         nonlocal seen
         seen += 1
-        path = Path(os.fsdecode(record))
-        if matches(path.relative_to(folder).as_posix()):
-            found.append(path)
+        path = os.fsdecode(record[start:]).replace(os.sep, "/")
+        if glob.matches(path):
+            found.append(folder / path)
         return seen >= SCANNED
 
-    await ripgrep.files(folder, globbing.wants_hidden(pattern), take, ctx)
+    await ripgrep.files(folder, glob.hidden, take, ctx)
     return found, seen < SCANNED
 
 
