@@ -26,15 +26,15 @@ WAIT_SECONDS = 15.0
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_INDEX_DAMAGED = sqlite3.SQLITE_CORRUPT_VTAB
+_INNER = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_INTERNAL}
 
 
-class Damaged(LedgerUnavailable):
-    """The file itself can't be read as a database any more."""
+class Unexplained(LedgerUnavailable):
+    """SQLite failed for no outer reason (time, space, rights): perhaps a full-text index is damaged."""
 
 
-class IndexDamaged(LedgerUnavailable):
-    """Only a full-text index is damaged: the messages are whole, and the index can be made again."""
+class Damaged(Unexplained):
+    """The file can't be read as a database any more, or not all of it."""
 
 
 class Connection:
@@ -167,8 +167,6 @@ def is_busy(fault: sqlite3.Error) -> bool:
 def translated(fault: sqlite3.Error, path: Path) -> LedgerError:
     """The LedgerError for an SQLite failure: the cause, then what to do."""
     code = _code(fault)
-    if code == _INDEX_DAMAGED:
-        return IndexDamaged(f"The full-text index of the ledger {path} is damaged.")
     if code & 0xFF in _DAMAGED:
         return Damaged(f"The ledger {path} is damaged ({fault}). Run `acp-adapter db verify`.")
     causes = {
@@ -180,8 +178,9 @@ def translated(fault: sqlite3.Error, path: Path) -> LedgerError:
         sqlite3.SQLITE_PERM: "it may not be opened. Check the rights of the file and its folder",
         sqlite3.SQLITE_IOERR: f"the disk failed ({fault}). Check the disk and its free space",
     }
+    kind = Unexplained if code & 0xFF in _INNER else LedgerUnavailable
     cause = causes.get(code & 0xFF, f"SQLite says: {fault}")
-    return LedgerUnavailable(f"The ledger {path} can't be used: {cause}.")
+    return kind(f"The ledger {path} can't be used: {cause}.")
 
 
 @contextlib.contextmanager

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from acp_adapter.errors import LedgerTooNew
-from acp_adapter.ledger import branches, drafts, fulltext, history, leases, listing, migrations, sessions, tree
-from acp_adapter.ledger.connection import Connection, IndexDamaged
+from acp_adapter.errors import LedgerError, LedgerTooNew
+from acp_adapter.ledger import (
+    branches,
+    drafts,
+    fulltext,
+    history,
+    leases,
+    listing,
+    migrations,
+    search,
+    sessions,
+    tree,
+)
+from acp_adapter.ledger.connection import Connection, Unexplained
 from acp_adapter.ledger.leases import Lease
 from acp_adapter.ledger.listing import Page
+from acp_adapter.ledger.search import Hit, Where
 from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.transcript import Message, Usage
 
@@ -277,6 +290,59 @@ class SessionDB:
             self._connection.purge(fulltext.TABLES)
         return gone
 
+    # Search
+
+    def search(
+        self,
+        text: str,
+        *,
+        role: str | None = None,
+        session_id: str | None = None,
+        source: str | None = None,
+        cwd: str | None = None,
+        since: float | None = None,
+        newest_first: bool = False,
+        limit: int = 20,
+    ) -> list[Hit]:
+        """The messages that hold every word of `text` (a quoted phrase as a phrase), the best first.
+
+        All signs mean themselves. Scripts without blanks are found by any part, from one character up. Compacted
+        messages are found and marked, rewound ones are not. `since` is in seconds since 1970. Raises InvalidParams
+        where `text` is blank.
+        """
+        where = Where(role, session_id, source, cwd, since)
+
+        def look() -> list[Hit]:
+            if not self._read(fulltext.is_whole):
+                self.fill_index()
+            return self._read(lambda sql: search.find(sql, text, where, newest_first, limit))
+
+        try:
+            return look()
+        except LedgerError as fault:
+            if isinstance(fault, Unexplained):
+                with contextlib.suppress(LedgerError):
+                    self.rebuild_index()
+                    return look()
+        return self._read(lambda sql: search.find_without_index(sql, text, where, limit))
+
+    def around(self, row: int, before: int = 2, after: int = 2) -> list[Message]:
+        """A message that a search found, between its neighbours."""
+        return self._read(lambda sql: search.around(sql, row, before, after))
+
+    def rebuild_index(self, progress: Callable[[int], None] | None = None) -> None:
+        """Make the full-text indexes anew. `progress` is told how many rows remain, now and then."""
+        self._connection.write(fulltext.begin)
+        self.fill_index(progress)
+
+    def fill_index(self, progress: Callable[[int], None] | None = None) -> None:
+        """Finish indexes that were begun, in transactions that let other writers in between."""
+        if not self._read(fulltext.is_begun):
+            self._connection.write(fulltext.begin)
+        while remaining := self._connection.write(fulltext.fill):
+            if progress:
+                progress(remaining)
+
     # Leases
 
     def acquire(self, session_id: str) -> Lease:
@@ -302,9 +368,20 @@ class SessionDB:
         return self._connection.read(work)
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """A damaged full-text index is taken out (the next search makes it again) and never stops a write."""
+        """A damaged full-text index never stops a write.
+
+        It shows in many ways, so what fails for no outer reason is tried once more with new, empty indexes, in one
+        transaction: if that fails too, nothing has changed and the first failure was not theirs.
+        """
         try:
             return self._connection.write(work)
-        except IndexDamaged:
-            self._connection.write(fulltext.drop)
-            return self._connection.write(work)
+        except Unexplained as fault:
+            first = fault
+
+        def with_new_indexes(sql: sqlite3.Connection) -> T:
+            fulltext.begin(sql)
+            return work(sql)
+
+        with contextlib.suppress(Unexplained):
+            return self._connection.write(with_new_indexes)
+        raise first

@@ -1,8 +1,11 @@
-"""The full-text indexes over messages: what is indexed, how they are made, dropped when damaged, and made again.
+"""The full-text indexes over messages: what is indexed, how they are made, and made again when damaged.
 
 `messages_fts` holds the words of every message, `messages_fts_trigram` three-character pieces of those in scripts
 without blanks between words. Both are external-content tables: the text itself stands only in `messages`. Names of
-tables and triggers are what other programs look for; a file that they made keeps their tables.
+tables and triggers are what other programs look for; indexes that they made are used as they are.
+
+An index is begun empty, at once, and then filled from the newest message back, in small transactions: writers go on
+all the while. `state_meta` says how far it has come, and the triggers know it.
 """
 
 from __future__ import annotations
@@ -12,12 +15,17 @@ import sqlite3
 
 TABLES = ("messages_fts", "messages_fts_trigram")
 TRIGGERS = tuple(f"{table}_{event}" for table in TABLES for event in ("insert", "delete", "update"))
+_VIEWS = ("messages_text", "messages_text_without_blanks")
 
 WITHOUT_BLANKS = (
     "[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001f000-\U0001faff\U00020000-\U0003ffff]"
 )
 """Thai, Lao, Burmese, Khmer, Chinese, Japanese, Korean, and the pictures that count as no word at all."""
+
+_UNFILLED_KEY = "acp_adapter_fulltext_unfilled_below"
+_UNFILLED = f"coalesce((SELECT CAST(value AS INTEGER) FROM state_meta WHERE key = '{_UNFILLED_KEY}'), 0)"
+"""SQL: messages with a lower row are not in the indexes yet."""
 
 
 def indexed_text(row: str) -> str:
@@ -35,17 +43,59 @@ def indexed_text(row: str) -> str:
     return f"coalesce({content}, '') || ' ' || coalesce({row}.tool_name, '') || ' ' || coalesce({row}.tool_calls, '')"
 
 
-def _needs_trigrams(text: str) -> str:
-    return f"{text} GLOB '*{WITHOUT_BLANKS}*'"
+def is_begun(sql: sqlite3.Connection) -> bool:
+    """Both indexes and all six triggers are there."""
+    names = (*TABLES, *TRIGGERS)
+    marks = ", ".join("?" * len(names))
+    found = sql.execute(f"SELECT count(*) FROM sqlite_master WHERE name IN ({marks})", names).fetchone()
+    return bool(found[0] == len(names))
 
 
-def statements() -> list[str]:
-    """The SQL that makes both indexes, empty, with their triggers."""
+def is_whole(sql: sqlite3.Connection) -> bool:
+    """Both indexes are there, with every message in them."""
+    return is_begun(sql) and sql.execute(f"SELECT {_UNFILLED}").fetchone()[0] == 0
+
+
+def begin(sql: sqlite3.Connection) -> None:
+    """Put new, empty indexes in the place of what there is, however damaged: from now on writing works."""
+    for trigger in TRIGGERS:
+        sql.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    for table in TABLES:
+        _drop(sql, table)
+    for view in reversed(_VIEWS):
+        sql.execute(f"DROP VIEW IF EXISTS {view}")
+    for statement in _statements():
+        sql.execute(statement)
+    _set_unfilled(sql, sql.execute("SELECT coalesce(max(id), 0) + 1 FROM messages").fetchone()[0])
+
+
+def fill(sql: sqlite3.Connection, rows: int = 1000) -> int:
+    """Index the next older `rows` messages. Returns the row below which messages are still missing, 0 for none."""
+    upper = sql.execute(f"SELECT {_UNFILLED}").fetchone()[0]
+    lower = sql.execute(
+        "SELECT min(id) FROM (SELECT id FROM messages WHERE id < ? ORDER BY id DESC LIMIT ?)", (upper, rows)
+    ).fetchone()[0]
+    if lower is not None:
+        for table, view in zip(TABLES, _VIEWS, strict=True):
+            chosen = f"SELECT id, content FROM {view} WHERE id >= ? AND id < ?"
+            sql.execute(f"INSERT INTO {table}(rowid, content) {chosen}", (lower, upper))
+    _set_unfilled(sql, lower or 0)
+    return lower or 0
+
+
+def _set_unfilled(sql: sqlite3.Connection, below: int) -> None:
+    if below > 1:
+        sql.execute("INSERT OR REPLACE INTO state_meta(key, value) VALUES (?, ?)", (_UNFILLED_KEY, str(below)))
+    else:
+        sql.execute("DELETE FROM state_meta WHERE key = ?", (_UNFILLED_KEY,))
+
+
+def _statements() -> list[str]:
     new, old = indexed_text("new"), indexed_text("old")
     some_new, some_old = f"WHERE {_needs_trigrams(new)}", f"WHERE {_needs_trigrams(old)}"
     return [
-        f"CREATE VIEW IF NOT EXISTS messages_text AS SELECT m.id, {indexed_text('m')} AS content FROM messages m",
-        f"""CREATE VIEW IF NOT EXISTS messages_text_without_blanks AS
+        f"CREATE VIEW messages_text AS SELECT m.id, {indexed_text('m')} AS content FROM messages m",
+        f"""CREATE VIEW messages_text_without_blanks AS
             SELECT id, content FROM messages_text WHERE {_needs_trigrams("content")}""",
         "CREATE VIRTUAL TABLE messages_fts USING fts5(content, content='messages_text', content_rowid='id')",
         """CREATE VIRTUAL TABLE messages_fts_trigram USING fts5(
@@ -60,53 +110,29 @@ def statements() -> list[str]:
 
 
 def _triggers(table: str, new_row: str, old_row: str) -> list[str]:
-    """Changes of other columns leave the index alone."""
+    """Changes of other columns leave the index alone, and so do rows that it does not hold yet."""
     add = f"INSERT INTO {table}(rowid, content) {new_row};"
     remove = f"INSERT INTO {table}({table}, rowid, content) {old_row};"
+    filled = f"WHEN old.id >= {_UNFILLED}"
     return [
         f"CREATE TRIGGER {table}_insert AFTER INSERT ON messages BEGIN {add} END",
-        f"CREATE TRIGGER {table}_delete AFTER DELETE ON messages BEGIN {remove} END",
-        f"CREATE TRIGGER {table}_update AFTER UPDATE OF id, content, tool_name, tool_calls ON messages "
+        f"CREATE TRIGGER {table}_delete AFTER DELETE ON messages {filled} BEGIN {remove} END",
+        f"CREATE TRIGGER {table}_update AFTER UPDATE OF content, tool_name, tool_calls ON messages {filled} "
         f"BEGIN {remove} {add} END",
     ]
 
 
-def is_whole(sql: sqlite3.Connection) -> bool:
-    """Both indexes and all six triggers are there."""
-    names = (*TABLES, *TRIGGERS)
-    marks = ", ".join("?" * len(names))
-    found = sql.execute(f"SELECT count(*) FROM sqlite_master WHERE name IN ({marks})", names).fetchone()
-    return bool(found[0] == len(names))
+def _needs_trigrams(text: str) -> str:
+    return f"{text} GLOB '*{WITHOUT_BLANKS}*'"
 
 
-def drop(sql: sqlite3.Connection) -> None:
-    """Take both indexes out, so that messages can be written whatever is wrong with them."""
-    for trigger in TRIGGERS:
-        sql.execute(f"DROP TRIGGER IF EXISTS {trigger}")
-    for table in TABLES:
-        try:
-            sql.execute(f"DROP TABLE IF EXISTS {table}")
-        except sqlite3.DatabaseError:
-            _drop_by_force(sql, table)
-    for view in ("messages_text_without_blanks", "messages_text"):
-        sql.execute(f"DROP VIEW IF EXISTS {view}")
-
-
-def rebuild(sql: sqlite3.Connection) -> None:
-    """Make both indexes anew from the messages.
-
-    FTS5's own `rebuild` command can't read a view that takes JSON apart.
-    """
-    drop(sql)
-    for statement in statements():
-        sql.execute(statement)
-    for table, view in zip(TABLES, ("messages_text", "messages_text_without_blanks"), strict=True):
-        sql.execute(f"INSERT INTO {table}(rowid, content) SELECT id, content FROM {view}")
-
-
-def _drop_by_force(sql: sqlite3.Connection, table: str) -> None:
+def _drop(sql: sqlite3.Connection, table: str) -> None:
     """A virtual table too damaged to be opened can't be dropped as one: forget it, then drop its parts."""
-    sql.execute("PRAGMA writable_schema = ON")
+    try:
+        sql.execute(f"DROP TABLE IF EXISTS {table}")
+        return
+    except sqlite3.DatabaseError:
+        sql.execute("PRAGMA writable_schema = ON")
     try:
         sql.execute("DELETE FROM sqlite_master WHERE name = ?", (table,))
     finally:

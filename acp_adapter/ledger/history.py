@@ -28,24 +28,14 @@ def append(
     A message whose id the conversation has already is not written or counted again: its old row is returned.
     Raises SessionNotFound.
     """
-    tip = tree.tip(sql, session_id)
-    stored = messages.stored_rows(sql, tree.chain(sql, tip), new)
-    unseen = list({m.id: m for m in new if m.id not in stored}.values())
+    nodes = tree.chain(sql, session_id)
+    stored = messages.stored_rows(sql, nodes, new)
+    unseen = list({message.id: message for message in new if message.id not in stored}.values())
     for message in unseen:
-        stored[message.id] = messages.insert(sql, tip, message)
-        drafts.drop(sql, tip, message.id)
+        stored[message.id] = messages.insert(sql, nodes[-1], message)
+        drafts.drop(sql, nodes[-1], message.id)
     if unseen:
-        row = sessions.get(sql, tip)
-        config = row.model_config
-        usage.count(
-            sql,
-            tip,
-            unseen,
-            spent,
-            model or row.model or "",
-            provider or str(config.get("provider") or ""),
-            str(config.get("base_url") or ""),
-        )
+        usage.count(sql, nodes[-1], unseen, spent, model, provider)
     return [stored[message.id] for message in new]
 
 

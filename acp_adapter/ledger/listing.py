@@ -83,7 +83,7 @@ def page(sql: sqlite3.Connection, chosen: Filter, cursor: str | None, limit: int
 
 def _candidates(sql: sqlite3.Connection, chosen: Filter, start: _Key, limit: int) -> Iterator[sqlite3.Row]:
     """The newest nodes of all conversations beyond `start`, newest first, one sorted stream a folder."""
-    folders = [None] if chosen.cwd is None else _spellings(sql, chosen.cwd)
+    folders = [None] if chosen.cwd is None else spellings(sql, chosen.cwd)
     states = (0, 1) if chosen.include_archived else (0,)
     streams = [_stream(sql, chosen, folder, hidden, start, limit) for folder in folders for hidden in states]
     return heapq.merge(*streams, key=lambda row: (row["last_active"], row["id"]), reverse=True)
@@ -130,7 +130,7 @@ def _listed(sql: sqlite3.Connection, session: SessionRow, chosen: Filter) -> Lis
     )
 
 
-def _spellings(sql: sqlite3.Connection, cwd: str) -> list[str]:
+def spellings(sql: sqlite3.Connection, cwd: str) -> list[str]:
     """Every way in which the ledger writes this folder."""
     wanted = _place(cwd)
     return [folder for folder in _folders(sql) if _place(folder) == wanted]

@@ -35,9 +35,9 @@ def own_tables(sql: sqlite3.Connection) -> None:
 
 
 def full_text(sql: sqlite3.Connection) -> None:
-    """Make the full-text indexes, unless another program has made them."""
+    """Begin the full-text indexes, unless another program has made them; the first search fills them."""
     if not fulltext.is_whole(sql):
-        fulltext.rebuild(sql)
+        fulltext.begin(sql)
 
 
 MIGRATIONS: dict[str, Migration] = {

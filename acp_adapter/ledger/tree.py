@@ -64,9 +64,10 @@ def tip(sql: sqlite3.Connection, session_id: str) -> str:
     Of several continuations of one node the one that went on itself counts, then a living one, then the newest.
     Raises SessionNotFound.
     """
-    if sql.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone() is None:
+    row = sql.execute("SELECT end_reason FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    if row is None:
         raise SessionNotFound(session_id)
-    return _walk(sql, _CONTINUED, session_id)[-1]
+    return _walk(sql, _CONTINUED, session_id)[-1] if row[0] == "compression" else session_id
 
 
 def root(sql: sqlite3.Connection, session_id: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
-from typing import Any
 
+from acp_adapter.ledger import sessions
 from acp_adapter.transcript import Message, Usage
 
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
@@ -40,11 +40,13 @@ def count(
     session_id: str,
     messages: Sequence[Message],
     usage: Usage | None,
-    model: str,
-    provider: str,
-    base_url: str,
+    model: str | None,
+    provider: str | None,
 ) -> None:
-    """Count new messages, their tool calls, the model calls that made them, and the tokens of those."""
+    """Count new messages, their tool calls, the model calls that made them, and the tokens of those.
+
+    `model` and `provider` None mean the session's own.
+    """
     answers = sum(1 for message in messages if message.role == "assistant" and message.finish_reason)
     api_calls = max(answers, 1 if usage else 0)
     tool_calls = sum(len(message.tool_calls or ()) for message in messages)
@@ -55,16 +57,15 @@ def count(
     tokens = [getattr(spent, column) for column in _TOKENS]
     if usage:
         sql.execute(_COUNT_TOKENS, (*tokens, spent.cost, spent.cost, session_id))
+    maker = _maker(sql, session_id, model, provider)
     now = time.time()
-    row: tuple[Any, ...] = (
-        session_id,
-        model or "unknown",
-        provider,
-        base_url,
-        api_calls,
-        *tokens,
-        spent.cost or 0.0,
-        now,
-        now,
-    )
-    sql.execute(_COUNT_MODEL, row)
+    sql.execute(_COUNT_MODEL, (session_id, *maker, api_calls, *tokens, spent.cost or 0.0, now, now))
+
+
+def _maker(sql: sqlite3.Connection, session_id: str, model: str | None, provider: str | None) -> tuple[str, str, str]:
+    """Model, provider and base URL, as the table of usage tells them apart."""
+    row = sql.execute("SELECT model, model_config FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    config = sessions.config_of(row["model_config"])
+    own = provider is None or provider == config.get("provider")
+    base_url = str(config.get("base_url") or "") if own else ""
+    return model or row["model"] or "unknown", provider or str(config.get("provider") or ""), base_url

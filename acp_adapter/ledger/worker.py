@@ -43,6 +43,9 @@ class Ledger:
         await self(SessionDB.continue_compressed, session_id, new_id(), summary, tail)
         return await self(SessionDB.conversation, session_id)
 
+    async def rewind(self, session_id: str, message_id: str) -> None:
+        await self(SessionDB.undo, session_id, message_id)
+
     async def notices(self) -> list[str]:
         """What the user must know about the opening of the file; each is given once."""
         return await self(_take_notices)
