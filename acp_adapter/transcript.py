@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from attrs import evolve, field, frozen
 
-from acp_adapter.errors import LedgerError
+from acp_adapter.errors import InvalidParams, LedgerError
 
 T = TypeVar("T")
 
@@ -121,6 +121,10 @@ class Store(Protocol):
         """Go on with the summary and the tail; all that was stored stays. The messages to go on with."""
         ...
 
+    async def rewind(self, session_id: str, message_id: str) -> None:
+        """Take that message and all after it out of the conversation; they are marked, not deleted."""
+        ...
+
 
 async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` to its end even if the caller is cancelled meanwhile; only then does the cancellation go on.
@@ -184,6 +188,13 @@ class Transcript:
         """Go on with `summary` and `tail`, which are messages of this transcript. Raises LedgerError: unchanged."""
         await uninterrupted(self._compress(summary, tail))
 
+    async def rewind(self, message_id: str) -> list[Message]:
+        """Take that message and all after it out of the conversation; what was taken out.
+
+        Raises LedgerError, and InvalidParams for a message that is not in it: nothing has changed then.
+        """
+        return await uninterrupted(self._rewind(message_id))
+
     def open_calls(self) -> list[ToolCall]:
         """The tool calls that have no result yet, in order."""
         answered = {m.tool_call_id for m in self.messages if m.role == "tool"}
@@ -203,6 +214,18 @@ class Transcript:
             await self._save()
             kept = [summary, *tail]
             self.messages = await self._store.compress(self.session_id, summary, tail) if self._store else kept
+
+    async def _rewind(self, message_id: str) -> list[Message]:
+        async with self._lock:
+            await self._save()
+            at = next((at for at, message in enumerate(self.messages) if message.id == message_id), None)
+            if at is None:
+                raise InvalidParams(f"There is no message {message_id!r} in what the model is sent.")
+            if self._store:
+                await self._store.rewind(self.session_id, message_id)
+            kept, gone = self.messages[:at], self.messages[at:]
+            self.messages = kept
+            return gone
 
     async def _flush(self) -> None:
         async with self._lock:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,14 @@ Emit = Callable[[TurnEvent], None]
 TITLE_LENGTH = 60
 
 
+Work = Callable[["Turn"], Awaitable[StopReason]]
+
+
 @define(eq=False)
 class Turn:
-    """One prompt on its way: waiting, running or done. Cancelling it twice is the same as once."""
+    """Work that has the session for itself: waiting, running or done. Cancelling it twice is the same as once."""
 
-    prompt: Message
+    work: Work
     task: asyncio.Task[StopReason] | None = None
     cancelled: bool = False
     running: bool = False
@@ -114,7 +117,12 @@ class SessionState:
 
         A cancelled caller (`$/cancel_request`) cancels this turn and gets its stop reason, `cancelled`.
         """
-        turn = Turn(Message(role="user", content=content))
+        prompt = Message(role="user", content=content)
+        return await self.in_turn(lambda turn: self._answer(turn, prompt))
+
+    async def in_turn(self, work: Work) -> StopReason:
+        """Do `work` when it has the session for itself, in the order of the calls; as `prompt` does."""
+        turn = Turn(work)
         self._turns.append(turn)
         turn.task = asyncio.create_task(self._take_turn(turn))
         while True:
@@ -168,7 +176,9 @@ class SessionState:
         async with self._order:
             self.cancel_event.clear()
             try:
-                return await self._run(turn)
+                async with self._lease():
+                    await self._catch_up()
+                    return await turn.work(turn)
             except asyncio.CancelledError:
                 if turn.cancelled:
                     return "cancelled"
@@ -177,21 +187,19 @@ class SessionState:
                 turn.running = False
                 self._turns.remove(turn)
 
-    async def _run(self, turn: Turn) -> StopReason:
-        async with self._lease():
-            await self._catch_up()
-            prompt = await self._expanded(turn.prompt)
-            await self._entitle(prompt)
-            if turn.cancelled:
-                await self.agent.keep(prompt)
-                return "cancelled"
-            self._greet()
-            turn.running = True
-            try:
-                return await self.agent.run_turn(prompt)
-            except AuthRequired as missing:
-                self.emit(TextChunk(new_id(), missing.message))
-                raise
+    async def _answer(self, turn: Turn, unread: Message) -> StopReason:
+        prompt = await self._expanded(unread)
+        await self._entitle(prompt)
+        if turn.cancelled:
+            await self.agent.keep(prompt)
+            return "cancelled"
+        self._greet()
+        turn.running = True
+        try:
+            return await self.agent.run_turn(prompt)
+        except AuthRequired as missing:
+            self.emit(TextChunk(new_id(), missing.message))
+            raise
 
     def _greet(self) -> None:
         """Say what had to wait for a turn: outside of one, an editor may not show it."""

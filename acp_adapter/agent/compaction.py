@@ -25,7 +25,7 @@ RESULT_CHARACTERS = 1_500
 
 SYSTEM = (
     "You summarise a conversation between a user and a coding agent, so that the agent can go on without it. Write "
-    "what was asked, what was found out, what was done to which files, what was decided and why, and what is open. Keep "
+    "what was asked, what was found out, what was done to which files, what was decided and why, what is open. Keep "
     "names, paths, numbers and exact wording that matter. Invent nothing. Answer with the summary alone."
 )
 HEADING = "Summary of the conversation so far (older messages were left out to save room):\n\n"

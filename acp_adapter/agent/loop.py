@@ -9,29 +9,36 @@ memory and in the ledger, so that the next turn is valid for the strictest provi
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Any, Literal
+from typing import Literal
 
 from attrs import define, evolve, field
 
-from acp_adapter.agent import compaction
 from acp_adapter.agent.calls import Emit, Gatekeeper, ToolRunner, Workspace
+from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
-from acp_adapter.agent.events import CompactionChanged, Noticed, TextChunk, ThoughtChunk, ToolCallChanged, UsageChanged
-from acp_adapter.agent.projection import shown_text, thought_id
-from acp_adapter.errors import AcpAdapterError, BrokenStream, ContextTooLong, LedgerError, ProviderError
-from acp_adapter.pairing import paired
+from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk
+from acp_adapter.agent.projection import details_of, shown_text, started, thought_id
+from acp_adapter.errors import (
+    BrokenStream,
+    ContextTooLong,
+    InvalidParams,
+    LedgerError,
+    ProviderError,
+    ProviderRejected,
+)
 from acp_adapter.providers.port import (
     Completed,
-    ModelRequest,
     Provider,
     ReasoningDelta,
     TextDelta,
-    ToolSpec,
 )
-from acp_adapter.tools.port import Tool
-from acp_adapter.transcript import Message, ToolCall, Transcript, Usage, new_id
+from acp_adapter.tools.port import Tool, ToolResult
+from acp_adapter.transcript import Message, ToolCall, Transcript, Usage
+
+log = logging.getLogger(__name__)
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
@@ -53,8 +60,11 @@ class AIAgent:
     gatekeeper: Gatekeeper
     emit: Emit
     max_steps: int = 100
+    context: Context = field(init=False)
     _warned: bool = field(default=False, init=False)
-    _used: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.context = Context(self.transcript, self.system_prompt, self.tools, self.emit)
 
     async def run_turn(self, prompt: Message) -> StopReason:
         """Answer `prompt`. Raises ProviderError; partial answers are kept. A cancelled task keeps what was
@@ -62,9 +72,15 @@ class AIAgent:
         self._warned = False
         await self.keep(prompt)
         try:
-            return await self._steps()
+            stop = await self._steps()
+        except ProviderRejected as fault:
+            await self._take_back(prompt, fault)
+            raise
         finally:
             await self.close_open_calls("The turn ended before this call gave a result.")
+        if stop == "refusal":
+            await self._rewind(prompt)
+        return stop
 
     async def keep(self, *messages: Message, usage: Usage | None = None) -> None:
         """Append to the transcript. What the ledger refuses stays in memory, and the user is told once a turn."""
@@ -76,13 +92,27 @@ class AIAgent:
                 self.emit(Noticed("error", "This conversation is not being saved", fault.message))
 
     async def close_open_calls(self, reason: str) -> None:
-        """Give every call without a result a failed one."""
+        """Give every call that was not even begun a failed result."""
         for call in self.transcript.open_calls():
-            details: dict[str, Any] = {"title": call.name, "kind": "other", "status": "failed"}
+            start = evolve(started(call, None), status="failed", content=shown_text(reason))
+            details = details_of(start, ToolResult(reason, failed=True), duration=0.0)
             await self.keep(
                 Message(role="tool", content=reason, tool_call_id=call.id, tool_name=call.name, details=details)
             )
-            self.emit(ToolCallChanged(call.id, status="failed", content=shown_text(reason)))
+            self.emit(start)
+
+    async def _take_back(self, prompt: Message, fault: ProviderRejected) -> None:
+        """A picture that the model can't take would be refused with every later request too: stop sending it."""
+        if isinstance(prompt.content, list) and not isinstance(fault, ContextTooLong) and await self._rewind(prompt):
+            fault.message += " Your message was taken out of what the model is sent, so that you can go on."
+
+    async def _rewind(self, prompt: Message) -> bool:
+        try:
+            await self.transcript.rewind(prompt.id)
+        except (LedgerError, InvalidParams) as fault:
+            log.warning("the prompt could not be taken back: %s", fault)
+            return False
+        return True
 
     async def _steps(self) -> StopReason:
         provider = await self.choose()
@@ -94,41 +124,17 @@ class AIAgent:
         return "max_turn_requests"
 
     async def compact(self, focus: str | None = None) -> None:
-        """Put the older part of the conversation into a summary. Raises ProviderError, ContextTooLong, LedgerError;
-        the conversation is then as it was."""
-        await self._compact(await self.choose(), focus)
-
-    async def _compact(self, provider: Provider, focus: str | None = None) -> None:
-        messages = self.transcript.messages
-        at = compaction.split(messages, provider.context_window)
-        compaction_id = new_id()
-        self.emit(CompactionChanged(compaction_id, "in_progress"))
-        try:
-            summary = evolve(await compaction.summarise(provider, messages[:at], focus), id=compaction_id)
-            await self.transcript.compress(summary, messages[at:])
-        except BaseException as fault:
-            reason = fault.message if isinstance(fault, AcpAdapterError) else "It was cancelled."
-            self.emit(CompactionChanged(compaction_id, "failed", reason))
-            raise
-        self._used = compaction.tokens(self.transcript.messages)
-        self.emit(CompactionChanged(compaction_id, "completed", summary.text()))
+        """Put the older part of the conversation into a summary now; see `Context.compact`."""
+        await self.context.compact(await self.choose(), focus)
 
     async def _model_step_with_room(self, provider: Provider) -> Completed:
-        """Compact before the window is full, or once when the provider says that it is."""
-        window = provider.context_window
-        if compaction.is_full(self._in_context(), window):
-            await self._compact(provider)
-            if compaction.is_full(self._in_context(), window):
-                raise ContextTooLong("The conversation does not fit the model's window, even compacted.")
+        """A model step, compacted before the window is full, and once more where the provider says that it is."""
+        await self.context.make_room(provider)
         try:
             return await self._model_step(provider)
         except ContextTooLong:
-            await self._compact(provider)
+            await self.context.compact(provider)
             return await self._model_step(provider)
-
-    def _in_context(self) -> int:
-        """Tokens that the next request will hold, about: what the last one held and what came since."""
-        return max(self._used, compaction.tokens(self.transcript.messages) + len(self.system_prompt) // 4)
 
     async def _model_step(self, provider: Provider) -> Completed:
         answer = StreamingAnswer(self.transcript)
@@ -146,11 +152,11 @@ class AIAgent:
         completed = evolve(completed, message=message)
         await self.keep(message, usage=completed.usage or Usage())
         self._check_said_something(completed)
-        self._tell_usage(completed.usage, provider.context_window)
+        self.context.count(completed.usage, provider.context_window)
         return completed
 
     async def _stream(self, provider: Provider, answer: StreamingAnswer) -> Completed:
-        async with aclosing(provider.stream(self._request())) as events:
+        async with aclosing(provider.stream(self.context.request())) as events:
             async for event in events:
                 if isinstance(event, Completed):
                     return event
@@ -161,34 +167,25 @@ class AIAgent:
                     self.emit(ThoughtChunk(thought_id(answer.id), event.text))
         raise BrokenStream("The model's answer ended before it was complete.")
 
-    def _request(self) -> ModelRequest:
-        specs = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in self.tools.values()]
-        return ModelRequest(self.system_prompt, paired(self.transcript.messages), specs)
-
     def _with_new_call_ids(self, message: Message) -> Message:
         """ACP wants toolCallIds that are unique in the session; many models count from one in each answer."""
+        if not message.tool_calls:
+            return message
         used = {call.id for earlier in self.transcript.messages for call in earlier.calls()}
         renamed = []
-        for raw in message.tool_calls or ():
+        for raw in message.tool_calls:
             new, n = str(raw["id"]), 1
             while new in used:
                 n += 1
                 new = f"{raw['id']}-{n}"
             used.add(new)
             renamed.append({**raw, "id": new})
-        return evolve(message, tool_calls=renamed or None)
+        return evolve(message, tool_calls=renamed)
 
     def _check_said_something(self, completed: Completed) -> None:
         message = completed.message
         if completed.finish_reason == "stop" and not message.text().strip() and not message.tool_calls:
             raise BrokenStream("The model ended its turn without an answer. Try again, or choose another model.")
-
-    def _tell_usage(self, usage: Usage | None, window: int | None) -> None:
-        if usage is None:
-            return
-        self._used = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
-        if window:
-            self.emit(UsageChanged(self._used, window))
 
     async def _run_calls(self, calls: list[ToolCall]) -> None:
         """All calls of one step at once."""
