@@ -94,7 +94,12 @@ def read_pipe(seconds: float | None) -> str:
 
 def one_turn(runner: asyncio.Runner, conversation: Conversation, screen: Screen, prompt: str) -> int:
     """Run one turn; the exit code says how it ended. The first Ctrl-C cancels it, a second one leaves at once."""
-    stop = runner.run(_turn(conversation, screen, prompt))
+    try:
+        stop = runner.run(_turn(conversation, screen, prompt))
+    except AgentError as fault:
+        if screen.has_said(fault.message):
+            return 1
+        raise
     if stop == "cancelled":
         screen.say("Cancelled.")
         return terminal.end_by_interrupt()
@@ -123,7 +128,7 @@ def headline(conversation: Conversation) -> str:
     model = conversation.option("model") or {}
     facts = [
         f"{agent.get('title') or agent.get('name') or 'agent'} {agent.get('version') or ''}".strip(),
-        str(model.get("currentValue") or ""),
+        f"model {model['currentValue']}" if model.get("currentValue") else "",
         f"mode {conversation.modes['currentModeId']}" if conversation.modes.get("currentModeId") else "",
     ]
     return " · ".join(fact for fact in facts if fact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -35,22 +36,20 @@ class LineEditor:
 
     def read(self) -> str | None:
         """The next line, None when the person leaves: Ctrl-D, or Ctrl-C twice."""
-        for hint in ("(Ctrl-C again, or Ctrl-D, leaves.)", ""):
+        with contextlib.suppress(EOFError, KeyboardInterrupt):
             try:
-                line = input(PROMPT)
-            except EOFError:
-                sys.stderr.write("\n")
-                return None
+                return self._line()
             except KeyboardInterrupt:
-                sys.stderr.write(f"\n{hint}\n")
-                continue
-            self._save()
-            return line
+                sys.stderr.write("\n(Ctrl-C again, or Ctrl-D, leaves.)\n")
+                return self._line()
+        sys.stderr.write("\n")
         return None
 
-    def _save(self) -> None:
+    def _line(self) -> str:
+        line = input(PROMPT)
         if readline is not None:
             readline.write_history_file(self._history)
+        return line
 
     def _complete(self, text: str, state: int) -> str | None:
         matches = ["/" + name for name in self._commands() if ("/" + name).startswith(text)] if text else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from acp_adapter.cli import terminal
@@ -23,15 +24,17 @@ async def ask(screen: Screen, params: Json) -> Json:
     call = params.get("toolCall") or {}
     screen.settle()
     screen.tool_content(call)
-    screen.aside.out(f"? {screen.tool_title(call)}", style="yellow bold")
-    for key, choice in options.items():
-        screen.aside.out(f"  [{key}] {one_line(str(choice.get('name') or choice.get('kind')), screen.aside.width - 6)}")
     option: Json | None = None
-    try:
-        option = await _choice(options)
-    finally:
-        screen.aside.out("  → " + (str(option.get("name")) if option else "not allowed"), style="dim")
-    return selected(option) if option else rejection(options)
+    with terminal.single_keys() as read_key:
+        screen.aside.out(f"? {screen.tool_title(call)}", style="yellow bold")
+        for key, choice in options.items():
+            name = one_line(str(choice.get("name") or choice.get("kind")), screen.aside.width - 6)
+            screen.aside.out(f"  [{key}] {name}")
+        try:
+            option = await _choice(options, read_key)
+        finally:
+            screen.aside.out("  → " + (str(option.get("name")) if option else "not allowed"), style="dim")
+    return selected(option) if option else reject(list(options.values()))
 
 
 def keyed(options: list[Json]) -> dict[str, Json]:
@@ -52,10 +55,6 @@ def reject(options: list[Json]) -> Json:
     return _first(options, "reject_once", "reject_always")
 
 
-def rejection(table: dict[str, Json]) -> Json:
-    return reject(list(table.values()))
-
-
 def selected(option: Json) -> Json:
     return {"outcome": "selected", "optionId": option.get("optionId")}
 
@@ -68,9 +67,9 @@ def _first(options: list[Json], *kinds: str) -> Json:
     return CANCELLED
 
 
-async def _choice(options: dict[str, Json]) -> Json | None:
+async def _choice(options: dict[str, Json], read_key: Callable[[], Awaitable[str]]) -> Json | None:
     while True:
-        key = await terminal.read_key()
+        key = await read_key()
         if key in options:
             return options[key]
         if key in ("", "\x1b", "\x04"):

@@ -38,6 +38,9 @@ class Screen:
         self._open: tuple[str, str | None] | None = None
         self._titles: dict[str, str] = {}
         self._held = ""
+        self._message = ""
+        self._silent: set[str] = set()
+        """Calls whose effect is shown otherwise: a plan is a plan update."""
         self._diffs: set[tuple[str, str]] = set()
         self._last_call: str | None = None
 
@@ -79,10 +82,9 @@ class Screen:
         self._last_call = None
         self.aside.out(safe(message), style=style)
 
-    def user(self, text: str) -> None:
-        self.settle()
-        self._last_call = None
-        self.aside.out("› " + safe(text).replace("\n", "\n  "), style="bold")
+    def has_said(self, text: str) -> bool:
+        """Whether the last message of the agent was this: an error that came as text need not be told again."""
+        return self._message.strip() == text.strip()
 
     def tool_title(self, call: Json) -> str:
         """The best name known for a tool call, from this update or an earlier one."""
@@ -118,9 +120,11 @@ class Screen:
         if self._open != now:
             self.settle()
             self._open = now
+            self._message = ""
             if kind == "user":
                 text = "› " + text
         self._last_call = None
+        self._message += text
         if kind == "answer":
             self._answer_text(text)
         else:
@@ -141,6 +145,9 @@ class Screen:
         self._held += "\n" * (len(text) - len(body))
 
     def _show_tool_call(self, update: Json) -> None:
+        if update.get("kind") == "think":
+            self._silent.add(str(update.get("toolCallId")))
+            return
         self.settle()
         self._announce(update, "bold")
         self._show_tool_call_update(update)
@@ -151,6 +158,8 @@ class Screen:
         self.aside.out(self.tool_title(call), style=style)
 
     def _show_tool_call_update(self, update: Json) -> None:
+        if update.get("toolCallId") in self._silent and update.get("status") != "failed":
+            return
         title = self.tool_title(update)
         ended = update.get("status") in ("completed", "failed")
         if ended or any(item.get("type") == "diff" for item in update.get("content") or ()):

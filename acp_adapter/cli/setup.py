@@ -55,7 +55,7 @@ def print_snippet(name: str) -> int:
 
 
 def report(config: Config) -> int:
-    """Without a terminal nothing is asked: say what there is and what to do. The exit code says if a model is usable."""
+    """Without a terminal nothing is asked: say what there is and what to do. The exit code: is a model usable?"""
     finding = asyncio.run(check_model(config))
     show(finding, as_json=False)
     if finding.verdict == "ok":

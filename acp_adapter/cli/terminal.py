@@ -11,6 +11,8 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 WINDOWS = sys.platform == "win32"
@@ -66,40 +68,61 @@ def end_by_interrupt() -> int:
     return 128 + int(signal.SIGINT)
 
 
-async def read_key() -> str:
-    """The next key pressed in the terminal, "" at its end. What was typed before the question is thrown away,
-    so that it can't answer it."""
-    return await (_windows_key() if WINDOWS else _posix_key())
+@contextmanager
+def single_keys() -> Iterator[Callable[[], Awaitable[str]]]:
+    """Key by key instead of line by line: what is given reads the next key, and "" at the end of input.
+
+    What was typed before is thrown away, so that it can't answer a question which nobody had seen yet: ask inside.
+    """
+    with _windows_keys() if WINDOWS else _posix_keys() as read:
+        yield read
 
 
-async def _posix_key() -> str:
+@contextmanager
+def _posix_keys() -> Iterator[Callable[[], Awaitable[str]]]:
     import termios  # only POSIX has it
     import tty
 
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
-    loop = asyncio.get_running_loop()
-    pressed: asyncio.Future[bytes] = loop.create_future()
+    waiting = ""
 
-    def ready() -> None:
-        if not pressed.done():
-            pressed.set_result(os.read(fd, 64))
+    async def read() -> str:
+        nonlocal waiting
+        if not waiting:
+            await _readable(fd)
+            waiting = os.read(fd, 64).decode("utf-8", "replace")
+        key, waiting = waiting[:1], waiting[1:]
+        return key
 
     tty.setcbreak(fd, termios.TCSAFLUSH)
-    loop.add_reader(fd, ready)
     try:
-        return (await pressed).decode("utf-8", "replace")[:1]
+        yield read
     finally:
-        loop.remove_reader(fd)
         termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
 
-async def _windows_key() -> str:
+async def _readable(fd: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(fd)
+
+
+@contextmanager
+def _windows_keys() -> Iterator[Callable[[], Awaitable[str]]]:
     import msvcrt  # only Windows has it
 
     keyboard: Any = msvcrt
+
+    async def read() -> str:
+        while not keyboard.kbhit():  # noqa: ASYNC110  (the console has nothing to wait on)
+            await asyncio.sleep(0.05)
+        return str(keyboard.getwch())
+
     while keyboard.kbhit():
         keyboard.getwch()
-    while not keyboard.kbhit():  # noqa: ASYNC110  (the console has nothing to wait on)
-        await asyncio.sleep(0.05)
-    return str(keyboard.getwch())
+    yield read
