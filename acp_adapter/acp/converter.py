@@ -43,8 +43,6 @@ def structure(value: Any, kind: Any, path: str = "value") -> Any:
         return converter().structure(value, kind)
     except _Misfit as misfit:
         raise InvalidParams(misfit.sentence(path)) from None
-    except RecursionError:
-        raise InvalidParams(f"{path}: nested too deeply") from None
 
 
 def unstructure(value: Any) -> Any:
@@ -66,14 +64,15 @@ def converter() -> Converter:
 class _Misfit(Exception):
     """A value that is not what the schema asks for. The path grows while the exception climbs."""
 
-    def __init__(self, fault: str) -> None:
+    def __init__(self, fault: str, what: str | None = None) -> None:
         super().__init__(fault)
         self.fault = fault
+        self.what = what
         self.path = ""
 
     @classmethod
     def expected(cls, what: str, got: Any) -> _Misfit:
-        return cls(f"expected {what}, got {_shown(got)}")
+        return cls(f"expected {what}, got {_shown(got)}", what)
 
     def under(self, step: str) -> _Misfit:
         self.path = step + self.path
@@ -127,7 +126,7 @@ def _scalar(kind: type) -> Hook:
 
 
 def _integer(allowed: range) -> Hook:
-    what = f"an integer from {allowed.start} to {allowed.stop - 1}"
+    what = f"an integer from {allowed.start} to {allowed.stop - 1}" if allowed.start == 0 else "an integer"
 
     def read(value: Any, _: Any) -> int:
         if isinstance(value, float) and value.is_integer():
@@ -191,13 +190,15 @@ def _union(made: Converter, kind: Any) -> Hook:
 
 def _first_fitting(hooks: Sequence[tuple[Hook, Any]]) -> Hook:
     def read(value: Any, _: Any) -> Any:
-        first: _Misfit | None = None
+        misfits = []
         for hook, kind in hooks:
             try:
                 return hook(value, kind)
             except _Misfit as misfit:
-                first = first or misfit
-        raise first or _Misfit.expected("another type", value)
+                misfits.append(misfit)
+        if any(misfit.path for misfit in misfits):
+            raise misfits[0]
+        raise _Misfit.expected(" or ".join(str(misfit.what) for misfit in misfits), value)
 
     return read
 
@@ -312,7 +313,13 @@ _PLAIN: Final = frozenset({str, int, float, bool})
 def _writer(cls: type[Struct], made: Converter) -> Callable[[Any], Any]:
     hints = get_type_hints(cls, include_extras=True)
     members = [
-        (f.name, wire_name(f.name), hints[f.name] == Any or f.name == "meta", _omitted_when_empty(f.default))
+        (
+            f.name,
+            wire_name(f.name),
+            hints[f.name] == Any or f.name == "meta",
+            f.default is NOTHING,
+            f.default == () or f.default == Factory(dict),
+        )
         for f in sorted(fields(cls), key=lambda f: f.name == "meta")
         if f.name != "extra"
     ]
@@ -321,18 +328,14 @@ def _writer(cls: type[Struct], made: Converter) -> Callable[[Any], Any]:
 
     def write(value: Any) -> dict[str, Any]:
         out: dict[str, Any] = {**tag, **value.extra} if value.extra else tag.copy()
-        for name, key, raw, omit_empty in members:
+        for name, key, raw, required, omit_empty in members:
             item = getattr(value, name)
-            if item is None or (omit_empty and not item):
+            if (item is None and not required) or (omit_empty and not item):
                 continue
             out[key] = item if raw or type(item) in _PLAIN else write_item(item)
         return out
 
     return write
-
-
-def _omitted_when_empty(default: Any) -> bool:
-    return default == () or (isinstance(default, Factory) and default.factory is dict)  # type: ignore[arg-type]
 
 
 def wire_name(name: str) -> str:

@@ -199,6 +199,10 @@ class Peer(JsonRPCProtocol):
         task.add_done_callback(partial(self._send_handler_result, msg_id=msg_id))
 
     def _handle_notification(self, method_name: str, params: Any) -> None:
+        if method_name == types.CANCEL_REQUEST:
+            # At once, for it must not reach a request that comes after it and has an id that was used before.
+            self._handle_cancel_notification(params.request_id)
+            return
         known = types.METHODS.get(method_name)
         if known and known.kind == "request":
             raise InvalidRequest(f"{method_name} without an id: its answer would go nowhere")
@@ -221,9 +225,13 @@ class Peer(JsonRPCProtocol):
         else:
             future.set_result(result["result"])
 
-    async def _cancel(self, params: types.CancelRequestNotification) -> None:
-        if task := self._running.get(params.request_id):
+    def _handle_cancel_notification(self, msg_id: Any) -> None:
+        if task := self._running.get(msg_id):
             task.cancel()
+
+    async def _cancel(self, params: types.CancelRequestNotification) -> None:
+        """For an editor that sends it as a request."""
+        self._handle_cancel_notification(params.request_id)
 
     # -- out
 
