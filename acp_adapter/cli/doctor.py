@@ -10,6 +10,7 @@ import platform
 import shutil
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import closing
@@ -177,21 +178,23 @@ async def editors(config: Config) -> Check:
 
 
 async def handshake(config: Config) -> Check:
-    """Start the agent as an editor would, and time it to the answer of `initialize`."""
+    """Start the agent as an editor would, and time it to the answer of `initialize`. In a home of its own: a look
+    at things changes nothing."""
 
     async def unasked(params: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": "cancelled"}
 
     client = Client(lambda params: None, unasked)
     begun = time.perf_counter()
-    try:
-        answer = await client.start(AGENT)
-        seconds = time.perf_counter() - begun
-    except (AcpAdapterError, TimeoutError) as fault:
-        detail = getattr(fault, "message", "no answer to initialize")
-        return Check("agent", "fail", detail, "Install acp-adapter again with pip.")
-    finally:
-        await client.aclose()
+    with tempfile.TemporaryDirectory(prefix="acp-adapter-doctor-") as elsewhere:
+        try:
+            answer = await client.start(AGENT, env={**os.environ, "ACP_ADAPTER_HOME": elsewhere})
+            seconds = time.perf_counter() - begun
+        except (AcpAdapterError, TimeoutError) as fault:
+            detail = getattr(fault, "message", "no answer to initialize")
+            return Check("agent", "fail", detail, "Install acp-adapter again with pip.")
+        finally:
+            await client.aclose()
     detail = f"answers initialize (ACP {answer.get('protocolVersion')}) in {seconds:.2f} s"
     if seconds > SLOW_START:
         return Check("agent", "warn", detail, "The disk or a virus scanner slows the start of Python; try once more.")

@@ -21,6 +21,7 @@ COMMANDS = {
     "model": "fetch and list local models",
     "doctor": "check everything and say what to do",
     "sessions": "list stored sessions, show one",
+    "search": "find what was said in any session",
 }
 
 DESCRIPTION = "An AI agent for every editor that speaks the Agent Client Protocol, and for this terminal."

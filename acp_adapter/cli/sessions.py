@@ -72,8 +72,8 @@ def facts(listed: ListedSession) -> dict[str, Any]:
     return {
         "session_id": listed.id,
         "title": listed.title,
-        "updated_at": _iso(session.last_active),
-        "started_at": _iso(session.started_at),
+        "updated_at": iso(session.last_active),
+        "started_at": iso(session.started_at),
         "messages": listed.message_count,
         "source": session.source,
         "cwd": session.cwd,
@@ -153,7 +153,7 @@ def _show(db: SessionDB, args: argparse.Namespace) -> int:
     session = db.current(session_id)
     print(safe(session.title or "(no title)"))
     print(f"{session_id} · {session.source} · {session.model or 'no model yet'} · {session.cwd}")
-    print(f"{_iso(session.started_at)} to {_iso(session.last_active)} · {len(messages)} messages\n")
+    print(f"{iso(session.started_at)} to {iso(session.last_active)} · {len(messages)} messages\n")
     for message in messages:
         print("\n".join(message_lines(message)))
     print(f"\nTo go on: acp-adapter chat --resume {session_id}")
@@ -164,7 +164,7 @@ def message_facts(message: Message) -> dict[str, Any]:
     return {
         "message_id": message.id,
         "role": message.role,
-        "timestamp": _iso(message.timestamp),
+        "timestamp": iso(message.timestamp),
         "content": message.content,
         "tool_calls": message.tool_calls,
         "tool_call_id": message.tool_call_id,
@@ -206,5 +206,5 @@ def _folder(cwd: str) -> str:
     return one_line("~" + cwd.removeprefix(own) if cwd.startswith(own + os.sep) else cwd, 400)
 
 
-def _iso(timestamp: float) -> str:
+def iso(timestamp: float) -> str:
     return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

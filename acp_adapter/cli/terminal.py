@@ -30,6 +30,11 @@ def safe(text: str) -> str:
     return _UNSAFE.sub("", plain)
 
 
+def in_place(text: str) -> str:
+    """`text` with a dot for every character that `safe` would take out, so that positions in it stay right."""
+    return _UNSAFE.sub("·", text)
+
+
 def one_line(text: str, width: int) -> str:
     """`text` safe, on one line, at most `width` characters long."""
     flat = " ".join(safe(text).split())
