@@ -54,6 +54,7 @@ def continue_compressed(
 ) -> SessionRow:
     """See `SessionDB.continue_compressed`."""
     parent = sessions.get(sql, tree.tip(sql, session_id))
+    tree.make_explicit(sql, parent.id)
     carried = [evolve(summary, details={**(summary.details or {}), "summary": True}), *tail]
     sessions.create(
         sql,
@@ -70,9 +71,7 @@ def continue_compressed(
         parent=parent.id,
         title=sessions.next_title(sql, parent.title) if parent.title else None,
     )
-    sql.execute(
-        """UPDATE sessions SET end_reason = 'compression', ended_at = ? WHERE id = ?""", (time.time(), parent.id)
-    )
+    sql.execute("UPDATE sessions SET end_reason = 'compression', ended_at = ? WHERE id = ?", (time.time(), parent.id))
     _copy(sql, new_id, carried)
     return sessions.get(sql, new_id)
 

@@ -1,4 +1,4 @@
-"""One connection to the ledger's file: how it is opened, how it waits, and what its failures are called.
+"""One connection to the ledger's file: how it is opened, how it waits, and how it knows that the file is still there.
 
 A write is one short transaction that takes SQLite's only write lock at its start (BEGIN IMMEDIATE), so that it can
 wait at no other point. Waiting is ours, in short random steps: SQLite's own waits are the same for every process,
@@ -13,28 +13,17 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from acp_adapter.errors import LedgerError, LedgerUnavailable
+from acp_adapter.errors import LedgerError
+from acp_adapter.ledger.faults import Moved, NotWritable, is_busy, named
 
 T = TypeVar("T")
 
 WAIT_SECONDS = 15.0
 """How long a transaction waits for the lock before it gives up."""
-
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_INNER = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_INTERNAL}
-
-
-class Unexplained(LedgerUnavailable):
-    """SQLite failed for no outer reason (time, space, rights): perhaps a full-text index is damaged."""
-
-
-class Damaged(Unexplained):
-    """The file can't be read as a database any more, or not all of it."""
 
 
 class Connection:
@@ -53,27 +42,33 @@ class Connection:
 
     @classmethod
     def open(cls, path: Path) -> Connection:
-        """Open for reading and writing; an absent file is made, empty and private. Raises LedgerUnavailable."""
-        with _named(path):
+        """Open for reading and writing; an absent file is made, empty and private.
+
+        Raises LedgerUnavailable: Damaged for what is no database, NotWritable for what may only be read.
+        """
+        with named(path):
             _make_private(path)
             sql = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
-            connection = cls(path, sql)
-            connection._settle()
-            return connection
+            try:
+                _settle(sql)
+            except BaseException:
+                sql.close()
+                raise
+            return cls(path, sql)
 
     @classmethod
     def open_read_only(cls, path: Path, refusal: LedgerError | None = None) -> Connection:
         """Open without ever writing. Raises LedgerUnavailable where there is no file."""
-        with _named(path):
+        with named(path):
             if not path.is_file():
-                raise LedgerUnavailable(f"There is no ledger at {path}.")
-            refusal = refusal or LedgerUnavailable(f"The ledger {path} was opened for reading only.")
+                raise NotWritable(f"There is no ledger at {path}.")
+            refusal = refusal or NotWritable(f"The ledger {path} was opened for reading only.")
             return cls(path, _connect_read_only(path), refusal)
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on one unchanging view of the file. Raises LedgerError."""
-        with _named(self.path):
-            self._begin("BEGIN")
+        with named(self.path):
+            retrying(lambda: self.sql.execute("BEGIN"))
             try:
                 return work(self.sql)
             finally:
@@ -83,9 +78,9 @@ class Connection:
         """Run `work` in one transaction: all of it is on the disk afterwards, or nothing. Raises LedgerError."""
         if self.refusal:
             raise self.refusal
-        with _named(self.path):
+        with named(self.path):
             self._check_in_place()
-            self._begin("BEGIN IMMEDIATE")
+            retrying(lambda: self.sql.execute("BEGIN IMMEDIATE"))
             try:
                 result = work(self.sql)
                 self.sql.execute("COMMIT")
@@ -93,21 +88,22 @@ class Connection:
             finally:
                 _end(self.sql, "ROLLBACK")
 
-    def copy_to(self, copy: Path) -> Path:
-        """A whole, private copy of the file as it is at one moment. Raises LedgerUnavailable."""
-        with _named(copy):
-            _make_private(copy)
-            target = sqlite3.connect(copy, isolation_level=None)
-            try:
-                self.sql.backup(target)
-            finally:
-                target.close()
-        return copy
-
     def write_if_possible(self, work: Callable[[sqlite3.Connection], object]) -> None:
         """For what is only tidying up: a failure is left alone."""
         with contextlib.suppress(LedgerError):
             self.write(work)
+
+    def copy_to(self, copy: Path) -> Path:
+        """A whole, private copy of the file as it is at one moment. Raises LedgerUnavailable."""
+        with named(copy):
+            _make_private(copy)
+            try:
+                with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as target:
+                    self.sql.backup(target)
+            except BaseException:
+                copy.unlink(missing_ok=True)
+                raise
+        return copy
 
     def purge(self, indexes: Sequence[str]) -> None:
         """Make deleted text go from the file: merged out of the full-text indexes, then out of the log.
@@ -115,40 +111,41 @@ class Connection:
         In small transactions, so that other writers wait for none of it long.
         """
         for index in indexes:
-            before = -1
+            before = -2
             while self.sql.total_changes - before >= 2:
                 before = self.sql.total_changes
                 self.write_if_possible(functools.partial(_merge, index=index))
-        with _named(self.path):
-            retrying(lambda: self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone(), self.path)
+        self.empty_log()
+
+    def empty_log(self) -> bool:
+        """Move the whole write-ahead log into the file. False where readers kept it from being emptied."""
+        with named(self.path):
+            return bool(retrying(lambda: self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]) == 0)
+
+    def run_alone(self, statement: str) -> None:
+        """Run what can't be part of a transaction (VACUUM). Raises LedgerError."""
+        if self.refusal:
+            raise self.refusal
+        with named(self.path):
+            self._check_in_place()
+            retrying(lambda: self.sql.execute(statement))
 
     def close(self) -> None:
         self.closed = True
         self.sql.close()
 
-    def _settle(self) -> None:
-        """The settings of every connection. The switch to WAL needs the file alone for a moment: it waits."""
-        retrying(lambda: self.sql.execute("PRAGMA journal_mode = WAL").fetchone(), self.path)
-        self.sql.execute("PRAGMA synchronous = FULL")
-        self.sql.execute("PRAGMA foreign_keys = ON")
-        self.sql.execute("PRAGMA secure_delete = ON")
-        self.sql.execute("PRAGMA journal_size_limit = 16777216")
-
-    def _begin(self, statement: str) -> None:
-        retrying(lambda: self.sql.execute(statement), self.path)
-
     def _check_in_place(self) -> None:
         """SQLite would write on, with success, into a file that was deleted under it."""
         if _identity(self.path) != self._file:
-            raise LedgerUnavailable(
+            raise Moved(
                 f"The ledger {self.path} was removed or replaced while it was in use. "
                 "Put it back, or start the program again to begin a new one."
             )
 
 
-def retrying(attempt: Callable[[], T], path: Path, seconds: float | None = None) -> T:
-    """What `attempt` returns, tried again while another process holds the file. Raises LedgerUnavailable."""
-    limit = time.monotonic() + (WAIT_SECONDS if seconds is None else seconds)
+def retrying(attempt: Callable[[], T]) -> T:
+    """What `attempt` returns, tried again while another process holds the file, for WAIT_SECONDS at most."""
+    limit = time.monotonic() + WAIT_SECONDS
     longest = 0.002
     while True:
         try:
@@ -160,46 +157,20 @@ def retrying(attempt: Callable[[], T], path: Path, seconds: float | None = None)
         longest = min(longest * 1.3, 0.02)
 
 
-def is_busy(fault: sqlite3.Error) -> bool:
-    return _code(fault) & 0xFF in _BUSY
+def _settle(sql: sqlite3.Connection) -> None:
+    """The settings of every connection. The switch to WAL needs the file alone for a moment: it waits.
 
-
-def translated(fault: sqlite3.Error, path: Path) -> LedgerError:
-    """The LedgerError for an SQLite failure: the cause, then what to do."""
-    code = _code(fault)
-    if code & 0xFF in _DAMAGED:
-        return Damaged(f"The ledger {path} is damaged ({fault}). Run `acp-adapter db verify`.")
-    causes = {
-        sqlite3.SQLITE_BUSY: "another process has held it locked for too long. Try again",
-        sqlite3.SQLITE_LOCKED: "another process has held it locked for too long. Try again",
-        sqlite3.SQLITE_FULL: "the disk is full. Free some space and try again",
-        sqlite3.SQLITE_READONLY: "it may only be read. Check the rights of the file, its folder and the disk",
-        sqlite3.SQLITE_CANTOPEN: "it can't be opened. Check that its folder exists and may be written",
-        sqlite3.SQLITE_PERM: "it may not be opened. Check the rights of the file and its folder",
-        sqlite3.SQLITE_IOERR: f"the disk failed ({fault}). Check the disk and its free space",
-    }
-    kind = Unexplained if code & 0xFF in _INNER else LedgerUnavailable
-    cause = causes.get(code & 0xFF, f"SQLite says: {fault}")
-    return kind(f"The ledger {path} can't be used: {cause}.")
-
-
-@contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """The one place where SQLite's and the system's exceptions become LedgerErrors."""
-    try:
-        yield
-    except sqlite3.Error as fault:
-        raise translated(fault, path) from fault
-    except OSError as fault:
-        raise LedgerUnavailable(f"The ledger {path} can't be used: {fault.strerror or fault}.") from fault
+    `secure_delete` overwrites what is deleted, so that text is gone when its session is.
+    """
+    retrying(lambda: sql.execute("PRAGMA journal_mode = WAL").fetchone())
+    sql.execute("PRAGMA synchronous = FULL")
+    sql.execute("PRAGMA foreign_keys = ON")
+    sql.execute("PRAGMA secure_delete = ON")
+    sql.execute("PRAGMA journal_size_limit = 16777216")
 
 
 def _merge(sql: sqlite3.Connection, index: str) -> None:
     sql.execute(f"INSERT INTO {index}({index}, rank) VALUES ('merge', -200)")
-
-
-def _code(fault: sqlite3.Error) -> int:
-    return getattr(fault, "sqlite_errorcode", None) or sqlite3.SQLITE_ERROR
 
 
 def _end(sql: sqlite3.Connection, statement: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import EllipsisType
 from typing import Any, TypeVar
 
-from acp_adapter.errors import LedgerError, LedgerTooNew
+from acp_adapter.errors import LedgerError
 from acp_adapter.ledger import (
     branches,
     drafts,
@@ -17,12 +18,14 @@ from acp_adapter.ledger import (
     history,
     leases,
     listing,
-    migrations,
+    opening,
+    salvage,
     search,
     sessions,
     tree,
 )
-from acp_adapter.ledger.connection import Connection, Unexplained
+from acp_adapter.ledger.connection import Connection
+from acp_adapter.ledger.faults import Damaged, Unexplained
 from acp_adapter.ledger.leases import Lease
 from acp_adapter.ledger.listing import Page
 from acp_adapter.ledger.search import Hit, Where
@@ -30,6 +33,13 @@ from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.transcript import Message, Usage
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def reads(method: F) -> F:
+    """Marks a method that a `Ledger` may run while another one waits to write."""
+    method.reads = True  # type: ignore[attr-defined]
+    return method
 
 
 class SessionDB:
@@ -41,33 +51,26 @@ class SessionDB:
     `notices` are sentences for the user about what happened at opening.
     """
 
-    def __init__(self, connection: Connection, program: str) -> None:
+    def __init__(
+        self, connection: Connection, program: str, token: str | None = None, notices: Sequence[str] = ()
+    ) -> None:
         self._connection = connection
         self.program = program
-        self.token = uuid.uuid4().hex
-        self.notices: list[str] = []
+        self.token = token or uuid.uuid4().hex
+        self.notices = list(notices)
 
     @classmethod
-    def open(cls, path: Path, *, program: str = "acp-adapter", read_only: bool = False) -> SessionDB:
+    def open(
+        cls, path: Path, *, program: str = "acp-adapter", read_only: bool = False, token: str | None = None
+    ) -> SessionDB:
         """Open the ledger, made new where there is none, brought up to date where it is older.
 
-        A ledger of a newer schema opens too, for reading only, with a notice. `program` names us to other
-        processes. Raises LedgerUnavailable.
+        A ledger of a newer schema, or one that may not be written, opens for reading only; a damaged one is kept
+        aside and a new one made from what can be read; `notices` say so. `program` names us to other processes;
+        `token` is given where several connections shall count as one holder of leases. Raises LedgerUnavailable.
         """
-        if read_only:
-            return cls(Connection.open_read_only(path), program)
-        connection = Connection.open(path)
-        try:
-            migrations.migrate(connection)
-        except LedgerTooNew as refusal:
-            connection.close()
-            db = cls(Connection.open_read_only(path, refusal), program)
-            db.notices.append(refusal.message)
-            return db
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection, program)
+        connection, notices = opening.opened_read_only(path) if read_only else opening.opened(path)
+        return cls(connection, program, token, notices)
 
     def close(self) -> None:
         """Give back our leases and close the file. May be called twice."""
@@ -105,14 +108,17 @@ class SessionDB:
             )
         )
 
+    @reads
     def session(self, session_id: str) -> SessionRow:
         """That very node."""
         return self._read(lambda sql: sessions.get(sql, session_id))
 
+    @reads
     def current(self, session_id: str) -> SessionRow:
         """The node where the conversation goes on: the newest of its chain."""
         return self._read(lambda sql: sessions.get(sql, tree.tip(sql, session_id)))
 
+    @reads
     def chain(self, session_id: str) -> list[SessionRow]:
         """All nodes of the conversation, from the first to the newest."""
         return self._read(lambda sql: [sessions.get(sql, node) for node in tree.chain(sql, session_id)])
@@ -121,13 +127,13 @@ class SessionDB:
         self,
         session_id: str,
         *,
-        model: str | None = None,
+        model: str | EllipsisType | None = ...,
         model_config: Mapping[str, Any] | None = None,
-        system_prompt: str | None = None,
-        title: str | None = None,
+        system_prompt: str | EllipsisType | None = ...,
+        title: str | EllipsisType | None = ...,
         cwd: str | None = None,
     ) -> SessionRow:
-        """Change what is given, in the node where the conversation goes on. None leaves a value as it is.
+        """Change what is given, in the node where the conversation goes on; None clears model, prompt and title.
 
         Keys of `model_config` are merged in; a key of value None is taken out. `cwd` moves the session to another
         folder. Raises InvalidParams, naming the other session, for a title that is taken: see `next_title`.
@@ -144,10 +150,12 @@ class SessionDB:
             )
         )
 
+    @reads
     def next_title(self, base: str) -> str:
         """A free title along a lineage: `base`, or `base #2`, `base #3`, …, at most 100 characters."""
         return self._read(lambda sql: sessions.next_title(sql, base))
 
+    @reads
     def resolve(self, text: str) -> str:
         """The id that a person means by an id, a title, or the beginning of an id.
 
@@ -155,6 +163,7 @@ class SessionDB:
         """
         return self._read(lambda sql: sessions.resolve(sql, text))
 
+    @reads
     def list_sessions(
         self,
         *,
@@ -212,14 +221,17 @@ class SessionDB:
             return []
         return self._write(close_up)
 
+    @reads
     def messages(self, session_id: str) -> list[Message]:
         """The active messages of that very node, in order."""
         return self._read(lambda sql: history.of_node(sql, session_id))
 
+    @reads
     def conversation(self, session_id: str) -> list[Message]:
         """What the model is sent when the session goes on: the active messages of the newest node of its chain."""
         return self._read(lambda sql: history.of_node(sql, tree.tip(sql, session_id)))
 
+    @reads
     def replay(self, session_id: str) -> list[Message]:
         """What the editor is shown: the whole conversation from the first message of its chain, in order.
 
@@ -228,9 +240,23 @@ class SessionDB:
         """
         return self._read(lambda sql: history.of_conversation(sql, session_id))
 
+    @reads
     def messages_after(self, session_id: str, row: int) -> list[Message]:
         """The active messages beyond that row in the newest node: what another process appended."""
         return self._read(lambda sql: history.of_node(sql, tree.tip(sql, session_id), after=row))
+
+    @reads
+    def conversation_if_changed(self, session_id: str, known: Sequence[int]) -> list[Message] | None:
+        """`conversation`, if it is not made of the rows `known`; None if it is.
+
+        For a look before each turn: another process may have appended, rewound or compacted meanwhile.
+        """
+
+        def compare(sql: sqlite3.Connection) -> list[Message] | None:
+            tip = tree.tip(sql, session_id)
+            return None if history.rows_of_node(sql, tip) == list(known) else history.of_node(sql, tip)
+
+        return self._read(compare)
 
     # The tree
 
@@ -292,6 +318,7 @@ class SessionDB:
 
     # Search
 
+    @reads
     def search(
         self,
         text: str,
@@ -326,6 +353,7 @@ class SessionDB:
                     return look()
         return self._read(lambda sql: search.find_without_index(sql, text, where, limit))
 
+    @reads
     def around(self, row: int, before: int = 2, after: int = 2) -> list[Message]:
         """A message that a search found, between its neighbours."""
         return self._read(lambda sql: search.around(sql, row, before, after))
@@ -356,6 +384,7 @@ class SessionDB:
     def release(self, session_id: str) -> None:
         self._write(lambda sql: leases.release(sql, session_id, self.token))
 
+    @reads
     def holder(self, session_id: str) -> Lease | None:
         """Who runs the session, ours or another's; None where nobody does (a dead holder is nobody)."""
         return self._read(lambda sql: leases.holder(sql, session_id))
@@ -365,7 +394,8 @@ class SessionDB:
         return held is not None and held.token != self.token
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return self._connection.read(work)
+        with self._watched():
+            return self._connection.read(work)
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A damaged full-text index never stops a write.
@@ -382,6 +412,16 @@ class SessionDB:
             fulltext.begin(sql)
             return work(sql)
 
-        with contextlib.suppress(Unexplained):
-            return self._connection.write(with_new_indexes)
-        raise first
+        with self._watched():
+            with contextlib.suppress(Unexplained):
+                return self._connection.write(with_new_indexes)
+            raise first
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Damage that was met is looked into when the ledger is opened next."""
+        try:
+            yield
+        except Damaged:
+            salvage.suspect(self._connection.path)
+            raise

@@ -15,6 +15,9 @@ from acp_adapter.ledger import processes, tree
 EXPIRES_AFTER = 120.0
 """Seconds without a sign of life after which a lease may be taken over. Holders renew several times in it."""
 
+HUNG_AFTER = 1800.0
+"""The same for a holder that is seen to be alive on this machine: it may only have slept with it."""
+
 
 @frozen
 class Lease:
@@ -32,10 +35,14 @@ class Lease:
 
     @property
     def stale(self) -> bool:
-        """The holder is dead, or has given no sign of life for too long (also by a clock that was set back)."""
-        if abs(time.time() - self.heartbeat) > EXPIRES_AFTER:
-            return True
-        return self.pid_space == processes.pid_space() and processes.started(self.pid) != self.pid_started
+        """The holder is dead, or has given no sign of life for too long.
+
+        A clock that was set back makes no holder on this machine stale: it is seen to live.
+        """
+        silent = time.time() - self.heartbeat
+        if self.pid_space != processes.pid_space():
+            return abs(silent) > EXPIRES_AFTER
+        return silent > HUNG_AFTER or processes.started(self.pid) != self.pid_started
 
 
 def acquire(sql: sqlite3.Connection, session_id: str, token: str, program: str) -> Lease:

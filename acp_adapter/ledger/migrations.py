@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import time
 from collections.abc import Callable
@@ -36,16 +37,16 @@ def own_tables(sql: sqlite3.Connection) -> None:
 
 def full_text(sql: sqlite3.Connection) -> None:
     """Begin the full-text indexes, unless another program has made them; the first search fills them."""
-    if not fulltext.is_whole(sql):
+    if not fulltext.is_begun(sql):
         fulltext.begin(sql)
 
 
-MIGRATIONS: dict[str, Migration] = {
-    "shared tables, schema 22": shared_tables,
-    "own tables: details, drafts, activity, leases": own_tables,
-    "full-text indexes": full_text,
-}
-"""In the order of their names' first release. A name is never changed and never used again."""
+SHARED_TABLES = "shared tables, schema 22"
+OWN_TABLES = "own tables: details, drafts, activity, leases"
+FULL_TEXT = "full-text indexes"
+
+MIGRATIONS: dict[str, Migration] = {SHARED_TABLES: shared_tables, OWN_TABLES: own_tables, FULL_TEXT: full_text}
+"""In the order of their first release. A name is never changed and never used again."""
 
 
 def migrate(connection: Connection) -> None:
@@ -59,7 +60,7 @@ def migrate(connection: Connection) -> None:
     if connection.read(_has_sessions):
         back_up(connection)
     for name in missing:
-        connection.write(lambda sql, name=name: _apply(sql, name))  # type: ignore[misc]
+        connection.write(functools.partial(_apply, name=name))
 
 
 def pending(sql: sqlite3.Connection) -> list[str]:
@@ -97,7 +98,7 @@ def _done(sql: sqlite3.Connection, tables: set[str], version: int) -> set[str]:
     if "acp_adapter_migrations" in tables:
         done = {row[0] for row in sql.execute("SELECT name FROM acp_adapter_migrations")}
     if version == schema.VERSION and set(schema.SHARED_TABLES) <= tables:
-        done.add("shared tables, schema 22")
+        done.add(SHARED_TABLES)
     return done
 
 

@@ -207,8 +207,10 @@ def _ranked(sql: sqlite3.Connection, wanted: Sequence[Term], rows: list[int]) ->
     table, match = (fulltext.TABLES[0], words) if words else (fulltext.TABLES[1], pieces)
     if not match or not rows:
         return rows
-    between = f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"
-    rank = dict(sql.execute(between, (match, rows[-1], rows[0])).fetchall())
+    matching = f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"
+    one_of_them = f"+rowid IN ({', '.join('?' * len(rows))})"  # + for one pass, not one search a row
+    ranks = sql.execute(f"{matching} AND {one_of_them}", (match, rows[-1], rows[0], *rows))
+    rank = dict(ranks.fetchall())
     return sorted(rows, key=lambda row: (rank.get(row, 0.0), -row))
 
 

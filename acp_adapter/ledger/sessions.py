@@ -7,6 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Mapping
+from types import EllipsisType
 from typing import Any
 
 from attrs import frozen
@@ -112,6 +113,10 @@ def get(sql: sqlite3.Connection, session_id: str) -> SessionRow:
     return of_row(row)
 
 
+def exists(sql: sqlite3.Connection, session_id: str) -> bool:
+    return sql.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone() is not None
+
+
 def create(
     sql: sqlite3.Connection,
     session_id: str,
@@ -126,10 +131,12 @@ def create(
 ) -> SessionRow:
     """Make the row. `cwd` stands in its column and in `model_config`, where programs of this family look for it.
 
-    Raises InvalidParams when the id or the title is taken.
+    Raises InvalidParams when the id or the title is taken, SessionNotFound for a parent that is not there.
     """
-    if sql.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone():
+    if exists(sql, session_id):
         raise InvalidParams(f"There is already a session {session_id!r}.", sessionId=session_id)
+    if parent is not None and not exists(sql, parent):
+        raise SessionNotFound(parent)
     config = json.dumps({**model_config, "cwd": cwd})
     sql.execute(
         """INSERT INTO sessions
@@ -154,10 +161,10 @@ def update(
     sql: sqlite3.Connection,
     session_id: str,
     *,
-    model: str | None = None,
+    model: str | EllipsisType | None = ...,
     model_config: Mapping[str, Any] | None = None,
-    system_prompt: str | None = None,
-    title: str | None = None,
+    system_prompt: str | EllipsisType | None = ...,
+    title: str | EllipsisType | None = ...,
     cwd: str | None = None,
 ) -> SessionRow:
     """Change what is given; keys of `model_config` are merged in, and one of value None is taken out.
@@ -165,16 +172,18 @@ def update(
     Raises SessionNotFound, and InvalidParams for a title that another session has.
     """
     row = get(sql, session_id)
-    changes: dict[str, Any] = {"model": model, "system_prompt": storable(system_prompt), "cwd": storable(cwd)}
+    changes: dict[str, Any] = {"model": model}
+    if system_prompt is not ...:
+        changes["system_prompt"] = storable(system_prompt)
+    if title is not ...:
+        changes["title"] = checked_title(sql, title, session_id)
     config = {**row.model_config, **(model_config or {})}
     if cwd is not None:
-        config["cwd"] = cwd
+        changes["cwd"] = config["cwd"] = storable(cwd)
     config = {key: value for key, value in config.items() if value is not None}
     if config != row.model_config:
         changes["model_config"] = json.dumps(config)
-    if title is not None:
-        changes["title"] = checked_title(sql, title, session_id)
-    changes = {column: value for column, value in changes.items() if value is not None}
+    changes = {column: value for column, value in changes.items() if value is not ...}
     if changes:
         assignments = ", ".join(f"{column} = ?" for column in changes)
         sql.execute(f"UPDATE sessions SET {assignments} WHERE id = ?", (*changes.values(), session_id))

@@ -6,7 +6,8 @@
     delegate     a sub-agent's session, its parent's business only
 
 We write an edge explicitly, as a key of the child's `model_config`. Other programs leave compression to be inferred
-from the parent's `end_reason`, and old ones branches too; a child that nothing explains is a delegate.
+from the parent's `end_reason`, and old ones branches too; a child that nothing explains is a delegate. What is
+written explicitly stays true whatever else becomes of the parent.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def edge(child: str = "s", parent: str = "p") -> str:
         WHEN {json_value(config, DELEGATE_FROM)} IS NOT NULL THEN 'delegate'
         WHEN {json_value(config, BRANCHED_FROM)} IS NOT NULL THEN 'branch'
         WHEN {parent}.id IS NULL THEN 'root'
+        WHEN {json_value(config, COMPRESSED_FROM)} IS NOT NULL THEN 'compression'
         WHEN {child}.source = 'tool' THEN 'delegate'
         WHEN {parent}.end_reason = 'compression' THEN 'compression'
         WHEN {parent}.end_reason = 'branched' AND {child}.started_at >= {parent}.ended_at THEN 'branch'
@@ -43,7 +45,7 @@ def edge(child: str = "s", parent: str = "p") -> str:
 _CONTINUED = f"""
     SELECT s.id FROM sessions p JOIN sessions s ON s.parent_session_id = p.id
     LEFT JOIN session_activity a ON a.session_id = s.id
-    WHERE p.id = ? AND p.end_reason = 'compression' AND {edge()} = 'compression'
+    WHERE p.id = ? AND {edge()} = 'compression'
     ORDER BY s.end_reason IS 'compression' DESC, s.ended_at IS NULL DESC,
              coalesce(a.last_active, s.started_at) DESC, s.started_at DESC, s.id DESC
     LIMIT 1"""
@@ -53,8 +55,8 @@ _PARENT = f"""
     WHERE s.id = ? AND {edge()} = 'compression'"""
 
 
-IS_TIP = f"""NOT (s.end_reason IS 'compression' AND EXISTS (
-    SELECT 1 FROM sessions c WHERE c.parent_session_id = s.id AND {edge("c", "s")} = 'compression'))"""
+IS_TIP = f"""NOT EXISTS (
+    SELECT 1 FROM sessions c WHERE c.parent_session_id = s.id AND {edge("c", "s")} = 'compression')"""
 """SQL: nothing continues the session `s`."""
 
 
@@ -64,10 +66,9 @@ def tip(sql: sqlite3.Connection, session_id: str) -> str:
     Of several continuations of one node the one that went on itself counts, then a living one, then the newest.
     Raises SessionNotFound.
     """
-    row = sql.execute("SELECT end_reason FROM sessions WHERE id = ?", (session_id,)).fetchone()
-    if row is None:
+    if sql.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone() is None:
         raise SessionNotFound(session_id)
-    return _walk(sql, _CONTINUED, session_id)[-1] if row[0] == "compression" else session_id
+    return _walk(sql, _CONTINUED, session_id)[-1]
 
 
 def root(sql: sqlite3.Connection, session_id: str) -> str:
@@ -102,6 +103,18 @@ def children(sql: sqlite3.Connection, session_id: str, kind: Edge) -> list[str]:
 
 def count_children(sql: sqlite3.Connection, session_id: str, kind: Edge) -> int:
     return len(children(sql, session_id, kind))
+
+
+def make_explicit(sql: sqlite3.Connection, parent: str) -> None:
+    """Write down what the edges to this parent's children mean now, before the parent's `end_reason` changes."""
+    for kind, marker in (("branch", BRANCHED_FROM), ("delegate", DELEGATE_FROM)):
+        sql.execute(
+            f"""UPDATE sessions SET model_config = json_set(
+                    CASE WHEN json_valid(model_config) THEN model_config ELSE '{{}}' END, '$.{marker}', ?)
+                WHERE id IN (SELECT s.id FROM sessions p JOIN sessions s ON s.parent_session_id = p.id
+                             WHERE p.id = ? AND {edge()} = ? AND {json_value("s.model_config", marker)} IS NULL)""",
+            (parent, parent, kind),
+        )
 
 
 def _walk(sql: sqlite3.Connection, step: str, start: str) -> list[str]:
