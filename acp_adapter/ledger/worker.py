@@ -47,7 +47,8 @@ class Ledger:
         await self(SessionDB.save_draft, session_id, message)
 
     async def notices(self) -> list[str]:
-        """What the user must know about the opening of the file; each is given once."""
+        """What the user must know about the opening of the file, opened now if it was not; each is given once."""
+        await self._writer.run(lambda _: None)
         return list(dict.fromkeys(self._writer.take_notices() + self._reader.take_notices()))
 
     async def aclose(self) -> None:
@@ -60,7 +61,8 @@ class _Lane:
 
     def __init__(self, path: Path, program: str, token: str) -> None:
         self._path = path
-        self._open = lambda: SessionDB.open(path, program=program, token=token)
+        self._program = program
+        self._token = token
         self._db: SessionDB | None = None
         self._notices: list[str] = []
         self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -114,7 +116,7 @@ class _Lane:
 
     def _opened(self) -> SessionDB:
         if self._db is None:
-            self._db = self._open()
+            self._db = SessionDB.open(self._path, program=self._program, token=self._token)
             self._notices += self._db.notices
         return self._db
 
