@@ -42,12 +42,10 @@ class Output:
             return clean(bytes(self._head + self._tail))
         head, _, cut_head = self._head.rpartition(b"\n")
         tail = self._tail[-self._tail_size :]
-        first, newline, rest = tail.partition(b"\n")
-        if not newline:
-            first, rest = bytearray(), tail
+        rest = tail.partition(b"\n")[2] or tail
         if not head:
             head, cut_head = self._head, bytearray()
-        gone = self.left_out + len(cut_head) + len(first)
+        gone = self.left_out + len(cut_head) + len(tail) - len(rest)
         return f"{clean(bytes(head))}\n[… {gone:,} bytes left out …]\n{clean(bytes(rest))}"
 
     def end(self, size: int) -> str:

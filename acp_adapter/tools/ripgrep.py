@@ -35,8 +35,11 @@ _LINES = (
 _FANCY = re.compile(r"\(\?<?[=!]|\(\?>|\\[1-9]")
 """Look-around, atomic groups and back references, which ripgrep's own engine does not have."""
 
-Take = Callable[[bytes], bool]
-"""Gets one record; True means enough."""
+_FILE = re.compile(rb"([^\0]+)\0")
+_MATCH = re.compile(rb"([^\0]+)\0(\d+):([^\n]*)\n")
+
+Take = Callable[..., bool]
+"""Gets the parts of one record, as bytes; True means enough."""
 
 
 @functools.cache
@@ -57,11 +60,11 @@ async def files(folder: Path, hidden: bool, take: Take, ctx: ToolContext) -> Non
         argv = [rg, *_QUIETLY, "--files", *(["--hidden", "--glob=!.git"] * hidden), "--", str(folder)]
     else:
         argv = _stand_in("files", "yes" if hidden else "no", str(folder))
-    await _records(argv, b"\0", take, ctx)
+    await _records(argv, _FILE, take, ctx)
 
 
 async def grep(pattern: str, place: Path, ignore_case: bool, take: Take, ctx: ToolContext) -> None:
-    """Give `take` each matching line below `place` as `path NUL number : text`, sorted by path.
+    """Give `take` each matching line below `place` as path, number and text, sorted by path.
 
     Raises ToolError for a pattern that is no regular expression.
     """
@@ -69,7 +72,7 @@ async def grep(pattern: str, place: Path, ignore_case: bool, take: Take, ctx: To
         argv = [rg, *_QUIETLY, *_LINES, *_options(pattern, ignore_case), "--regexp", pattern, "--", str(place)]
     else:
         argv = _stand_in("grep", "ignore" if ignore_case else "keep", pattern, str(place))
-    await _records(argv, b"\n", take, ctx)
+    await _records(argv, _MATCH, take, ctx)
 
 
 def _options(pattern: str, ignore_case: bool) -> list[str]:
@@ -85,15 +88,19 @@ def _stand_in(*args: str) -> list[str]:
     return [sys.executable, "-P", str(_STAND_IN), *args]
 
 
-async def _records(argv: Sequence[str], end: bytes, take: Take, ctx: ToolContext) -> None:
+async def _records(argv: Sequence[str], record: re.Pattern[bytes], take: Take, ctx: ToolContext) -> None:
     rest = bytearray()
     complaint = bytearray()
 
     def receive(data: bytes) -> bool:
-        nonlocal rest
-        rest += data
-        *records, rest = rest.split(end)
-        return any(take(bytes(record)) for record in records)
+        rest.extend(data)
+        end = 0
+        for found in record.finditer(bytes(rest)):
+            end = found.end()
+            if take(*found.groups()):
+                return True
+        del rest[:end]
+        return False
 
     def complain(data: bytes) -> None:
         complaint.extend(data[: 4000 - len(complaint)])

@@ -112,21 +112,17 @@ class _Found:
         self._size = 0
         self._full = False
 
-    def take(self, record: bytes) -> bool:
-        """One record `path NUL number : text`; True when no more are wanted."""
-        name, nul, rest = record.partition(b"\0")
-        if not nul or self._full:
-            return self._full
+    def take(self, name: bytes, number: bytes, content: bytes) -> bool:
+        """One matching line; True when no more are wanted."""
         if len(self._lines) == MATCHES or self._size > BYTES:
             self._full = True
             return True
-        number, _, content = rest.decode("utf-8", "replace").partition(":")
-        path = Path(os.fsdecode(name))
-        line = f"{shown(path, self._ctx)}:{number}:{_short(content)}"
+        path, at = _file(name), int(number)
+        line = f"{shown(path, self._ctx)}:{at}:{_short(content.decode('utf-8', 'replace'))}"
         self._lines.append(line)
         self._size += len(line)
-        if len(self.locations) < 20 and number.isdigit():
-            self.locations.append(Location(str(spelled(path, self._ctx)), int(number)))
+        if len(self.locations) < 20:
+            self.locations.append(Location(str(spelled(path, self._ctx)), at))
         return False
 
     def text(self) -> str:
@@ -148,10 +144,10 @@ async def _matching(folder: Path, glob: globbing.Glob, ctx: ToolContext) -> tupl
     seen = 0
     start = len(os.fsencode(folder)) + (folder.parent != folder)
 
-    def take(record: bytes) -> bool:
+    def take(name: bytes) -> bool:
         nonlocal seen
         seen += 1
-        path = os.fsdecode(record[start:]).replace(os.sep, "/")
+        path = os.fsdecode(name[start:]).replace(os.sep, "/")
         if glob.matches(path):
             found.append(folder / path)
         return seen >= SCANNED
@@ -179,6 +175,12 @@ def _entry(entry: os.DirEntry[str]) -> str:
         return name + "/" if entry.is_dir() else name
     except OSError:
         return name
+
+
+def _file(name: bytes) -> Path:
+    """The file of a match. ripgrep may have put a line of its own, about a binary file, before the name."""
+    path = Path(os.fsdecode(name))
+    return path if b"\n" not in name or path.exists() else Path(os.fsdecode(name.rpartition(b"\n")[2]))
 
 
 def _short(line: str) -> str:

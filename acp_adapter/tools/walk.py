@@ -62,7 +62,9 @@ def _ignored(path: str, is_folder: bool, ignores: Ignore) -> bool:
 
 
 def _above(folder: str) -> Ignore:
-    """The .gitignore files of the folders above, up to the repository's own."""
+    """The .gitignore files of the folders above, up to the repository's own, but for one that ignores the folder
+    itself: it was asked for by name."""
+    start = folder
     found: Ignore = []
     while not os.path.exists(os.path.join(folder, ".git")):  # noqa: PTH110, PTH118
         above = os.path.dirname(folder)  # noqa: PTH120
@@ -70,7 +72,7 @@ def _above(folder: str) -> Ignore:
             return []
         folder = above
         found = _ignore_file(folder) + found
-    return found
+    return [each for each in found if not _ignored(start, True, [each])]
 
 
 def _matches(path: str, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, bytes]]:
