@@ -126,8 +126,8 @@ class StubModel:
     """See the module. `allowed` adds message fields which this server takes beyond OpenAI's own; `listed` are the
     models that it tells of.
 
-    `requests` holds the model requests in order of arrival; `hangups` counts those that the client gave up while
-    they hung, `connections` the sockets that it opened.
+    `requests` holds the model requests in order of arrival; `hangups` counts those that the client gave up before
+    their end, `connections` the sockets that it opened.
     """
 
     def __init__(self, *steps: Step, model: str = "stub-1", strict: bool = True, allowed: Iterable[str] = ()) -> None:
@@ -239,9 +239,12 @@ class StubModel:
             body = {"error": {"message": step.message, "type": "stub", "code": step.status}}
             return _whole(writer, step.status, json.dumps(body).encode(), step.headers)
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-        async for chunk in self._chunks(step, received):
-            writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
-            await writer.drain()
+        try:
+            async for chunk in self._chunks(step, received):
+                writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+                await writer.drain()
+        except ConnectionError:
+            return self._given_up()
         if step.then == "hang":
             return await self._hang(reader)
         if step.then == "drop":
@@ -263,7 +266,11 @@ class StubModel:
             yield b"data: [DONE]\n\n"
 
     async def _hang(self, reader: asyncio.StreamReader) -> bool:
-        await reader.read()
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        return self._given_up()
+
+    def _given_up(self) -> bool:
         with self._changed:
             self.hangups += 1
             self._changed.notify_all()

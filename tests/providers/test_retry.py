@@ -132,6 +132,16 @@ async def test_waits_do_not_add_up_to_more_than_a_minute(stub: StubModel, provid
     assert clock.slept == [25, 25]
 
 
+async def test_a_server_that_took_minutes_to_fail_is_not_asked_again(
+    stub: StubModel, provider_at: Make, clock: Clock
+) -> None:
+    stub.add(ERR(500, "gave up"), T("hi"))
+    times = iter((0.0, 300.0))
+    with pytest.raises(ProviderFault, match="gave up"):
+        await answer(retrying(provider_at(stub.base_url), sleep=clock.sleep, clock=lambda: next(times)))
+    assert clock.slept == []
+
+
 async def test_cancel_interrupts_the_wait_at_once(stub: StubModel, provider_at: Make) -> None:
     stub.add(ERR(429, retry_after="50"), T("fine"))
     waiting = asyncio.Event()
