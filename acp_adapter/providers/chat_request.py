@@ -20,6 +20,8 @@ from acp_adapter.providers.port import ModelRequest
 from acp_adapter.transcript import Message, Part, ToolCall
 
 WIRE_PARTS = {"text", "image_url", "input_audio", "file"}
+MEDIA = re.compile(r"image|audio|vision|visual|multi-?modal|mmproj|content type", re.I)
+"""In the complaints of servers about models that take text only."""
 
 
 @frozen
@@ -49,8 +51,8 @@ class ChatEncoder:
     def __attrs_post_init__(self) -> None:
         self._max_tokens = self.dialect.max_tokens
 
-    def adapt(self, complaint: str) -> bool:
-        """Encode differently from now on, if that answers a server's complaint (of status 400 or 422)."""
+    def adapt(self, complaint: str, request: ModelRequest) -> bool:
+        """Encode differently from now on, if that answers a server's complaint about this request."""
         if self._counts and ("stream_options" in complaint or "include_usage" in complaint):
             self._counts = False
         elif self._max_tokens == "max_tokens" and "max_completion_tokens" in complaint:
@@ -59,7 +61,7 @@ class ChatEncoder:
             # Some models of OpenAI call functions in this API only without reasoning, and say so.
             self._effort = "none"
         else:
-            return False
+            return bool(MEDIA.search(complaint)) and self._without_media(request)
         return True
 
     def body(self, request: ModelRequest) -> bytes:
@@ -85,24 +87,36 @@ class ChatEncoder:
 
     def message(self, message: Message) -> bytes:
         """One message as JSON; empty for one that says nothing, which strict servers refuse."""
-        key = id(message)
-        kept = self._kept.get(key)
+        kept = self._kept.get(id(message))
         if kept is not None and kept[0]() is message:
             return kept[1]
-        wire = self._wire(message)
+        return self._keep(message, self._wire(message, _content(_sent(message))))
+
+    def _without_media(self, request: ModelRequest) -> bool:
+        """Tell of the pictures and sounds of this request in words; whether there were any.
+
+        A model that takes none, or not these, would refuse all that follows in the session. New ones are tried.
+        """
+        changed = False
+        for message in request.messages:
+            before = self.message(message)
+            changed = self._keep(message, self._wire(message, _text(_sent(message)))) != before or changed
+        return changed
+
+    def _keep(self, message: Message, wire: dict[str, Any] | None) -> bytes:
+        key = id(message)
         encoded = _json(wire) if wire else b""
         # The entry goes with its message: an id may be used again by another object.
         self._kept[key] = (weakref.ref(message, lambda _: self._kept.pop(key, None)), encoded)
         return encoded
 
-    def _wire(self, message: Message) -> dict[str, Any] | None:
-        content = message.content if message.api_content is None else message.api_content
+    def _wire(self, message: Message, content: str | list[Part]) -> dict[str, Any] | None:
         if message.role == "assistant":
             return self._assistant(message, _text(content))
         if message.role == "tool":
             call_id = self._call_id(message.tool_call_id or "")
             return {"role": "tool", "tool_call_id": call_id, "content": _text(content)}
-        return {"role": message.role, "content": _content(content)}
+        return {"role": message.role, "content": content}
 
     def _assistant(self, message: Message, text: str) -> dict[str, Any] | None:
         if not text and not message.tool_calls:
@@ -144,6 +158,10 @@ def _object(arguments: str) -> str:
     except ValueError:
         pass
     return json.dumps({"not_a_json_object": arguments}, ensure_ascii=False)
+
+
+def _sent(message: Message) -> str | list[Part] | None:
+    return message.content if message.api_content is None else message.api_content
 
 
 def _content(content: str | list[Part] | None) -> str | list[Part]:

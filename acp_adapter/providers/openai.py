@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+ADAPTED = {400, 404, 422, 500}
+"""What servers answer to a request in a form that they do not know."""
 CONNECT_TIMEOUT = 10.0
 SILENCE = 300.0
 ERROR_BODY = 64 * 1024
@@ -113,7 +115,7 @@ class OpenAIProvider:
                     yield response
                     return
                 said = refusal(response.status_code, await _beginning(response, ERROR_BODY))
-                if said.status not in (400, 422) or not self._encoder.adapt(said.message):
+                if said.status not in ADAPTED or not self._encoder.adapt(said.message, request):
                     raise self._refused(response, said)
                 log.info("%s wants the request in another form: %s", self._who(), self._masked(said.message))
             finally:

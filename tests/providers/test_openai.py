@@ -26,7 +26,7 @@ from acp_adapter.errors import (
 )
 from acp_adapter.providers.openai import OpenAIProvider, shown_url, split_credentials
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
-from acp_adapter.transcript import Usage
+from acp_adapter.transcript import Message, Usage
 from tests.providers.calls import answer, events, request
 from tests.stub_model import DROP, ERR, FILTER, HANG, LEN, RAW, SHELL, STALL, C, R, Step, StubModel, T
 
@@ -210,6 +210,41 @@ async def test_a_model_that_calls_functions_only_without_reasoning_gets_its_way(
     await answer(provider_at(stub.base_url))
     assert "reasoning_effort" not in stub.requests[0].body
     assert stub.requests[1].body["reasoning_effort"] == "none"
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        ERR(400, "Invalid content type. image_url is only supported by certain models."),
+        ERR(404, "No endpoints found that support image input"),
+        ERR(500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+        ERR(400, "stub-1 is not a multimodal model"),
+    ],
+)
+async def test_a_picture_that_the_model_refuses_does_not_end_the_session(
+    stub: StubModel, provider_at: Make, refusal: Step
+) -> None:
+    stub.add(refusal, T("I see none"), T("go on"), T("a new one"))
+    provider = provider_at(stub.base_url)
+    seen = Message("user", [{"type": "text", "text": "look: "}, PICTURE])
+    first = await answer(provider, request(seen))
+    await answer(provider, request(seen, first.message, "and now?"))
+    assert [each.texts("user") for each in stub.requests[1:]] == [
+        ["look: [image_url part, not shown]"],
+        ["look: [image_url part, not shown]", "and now?"],
+    ]
+    await answer(provider, request(Message("user", [PICTURE])))
+    assert stub.requests[-1].body["messages"][-1]["content"] == [PICTURE]
+
+
+async def test_pictures_that_stay_refused_are_an_error(stub: StubModel, provider_at: Make) -> None:
+    stub.add(*[ERR(400, "bad image")] * 9)
+    with pytest.raises(ProviderRejected, match="bad image"):
+        await answer(provider_at(stub.base_url), request(Message("user", [PICTURE])))
+    assert len(stub.requests) == 2
 
 
 async def test_a_server_that_keeps_refusing_is_not_asked_for_ever(stub: StubModel, provider_at: Make) -> None:
