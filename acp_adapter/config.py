@@ -30,7 +30,7 @@ class Config:
     mode: str = "ask"
     max_steps: int = 100
     discover: bool = True
-    providers: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    providers: Mapping[str, Mapping[str, Any]] = field(factory=dict, repr=False)
     environ: Mapping[str, str] = field(factory=dict, repr=False)
     problems: tuple[str, ...] = ()
 

@@ -122,6 +122,17 @@ async def test_a_server_on_this_machine_is_found_with_its_first_model(
     assert about(await choose(configured(), "lmstudio")) == ("lmstudio", "qwen3:8b", stub.base_url)
 
 
+async def test_a_server_on_this_machine_is_left_alone_where_the_user_says_so(
+    configured: Configured, stub: StubModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LOOPBACK_SERVERS, "ollama", stub.base_url)
+    for config in (configured("discover = false"), configured(ACP_ADAPTER_DISCOVER="off")):
+        with pytest.raises(AuthRequired):
+            await choose(config)
+        assert await available(config) == []
+    assert stub.connections == 0
+
+
 async def test_a_key_goes_before_a_server_on_this_machine(
     configured: Configured, stub: StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +199,7 @@ def test_no_key_is_shown_by_anything_that_holds_one(configured: Configured) -> N
     config = configured('[providers.openai]\napi_key = "hunter2"\n', GROQ_API_KEY="hunter3")
     for wanted in ("openai", "groq"):
         assert "hunter" not in repr(provider_from(wanted, "x", None, config))
+    assert "hunter" not in repr(config)
 
 
 async def test_a_stored_session_gets_its_provider_back_at_its_address(configured: Configured, stub: StubModel) -> None:
