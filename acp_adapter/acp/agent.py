@@ -11,10 +11,11 @@ from typing import Any
 
 from acp_adapter.acp import types
 from acp_adapter.acp.client import EditorClient
-from acp_adapter.acp.commands import COMMANDS, run_command
+from acp_adapter.acp.commands import BASIC, Asked, Command, named
 from acp_adapter.acp.content import content_of
 from acp_adapter.acp.converter import structure, unstructure
 from acp_adapter.acp.handshake import METHOD_ID, negotiate
+from acp_adapter.acp.ledger_commands import LEDGER
 from acp_adapter.acp.options import checked_mode, checked_model, modes_of, options_of
 from acp_adapter.acp.peer import Handler, Peer
 from acp_adapter.acp.services import Services
@@ -22,6 +23,7 @@ from acp_adapter.acp.session import Emit, SessionState
 from acp_adapter.acp.session_manager import SessionManager
 from acp_adapter.acp.updates import Presents, stamp, updates_of
 from acp_adapter.agent.events import Noticed, ToolCallChanged, TurnEvent
+from acp_adapter.agent.loop import StopReason
 from acp_adapter.agent.models import Models, Wanted
 from acp_adapter.agent.projection import events_of
 from acp_adapter.config import Config
@@ -29,6 +31,7 @@ from acp_adapter.errors import AuthRequired, InvalidParams
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.listing import ListedSession
 from acp_adapter.ledger.worker import Ledger
+from acp_adapter.tools.session_search import SessionSearch
 from acp_adapter.tools.toolbox import builtin_tools
 
 REPLAY_BATCH = 200
@@ -39,7 +42,9 @@ def build(peer: Peer, client: dict[str, Any] | None) -> AcpAgent:
     """The agent behind `peer`. `client` is the params of an `initialize` that was already answered."""
     config = Config.load()
     config.make_home()
-    services = Services(config, Ledger(config.ledger), Models(config), builtin_tools())
+    ledger = Ledger(config.ledger)
+    tools = {**builtin_tools(), SessionSearch.name: SessionSearch(ledger)}
+    services = Services(config, ledger, Models(config), tools)
     return AcpAgent(peer, services, client)
 
 
@@ -153,8 +158,9 @@ class AcpAgent:
     async def prompt(self, params: types.PromptRequest) -> types.PromptResponse:
         content = content_of([unstructure(block) for block in params.prompt])
         session = await self._sessions.find(params.session_id)
-        if isinstance(content, str) and (answer := await run_command(content, session, self._services)):
-            return types.PromptResponse(answer)
+        if isinstance(content, str) and (found := named(content, COMMANDS)):
+            command, argument = found
+            return types.PromptResponse(await command.run(Asked(argument, session, self._sessions, self._services)))
         return types.PromptResponse(await session.prompt(content))
 
     async def cancel(self, params: types.CancelNotification) -> None:
@@ -211,11 +217,11 @@ class AcpAgent:
 
     def _introduce(self, session: SessionState) -> None:
         """What the client learns about a session after the response that made it known."""
-        session.model_chosen = lambda: self._tell_options(session)
+        session.options_changed = lambda: self._tell_options(session)
         self._peer.after_response(lambda: self._tell_commands(session))
 
     def _tell_commands(self, session: SessionState) -> None:
-        self._update(session.id, types.AvailableCommandsUpdate(COMMANDS))
+        self._update(session.id, types.AvailableCommandsUpdate([command.advertised() for command in COMMANDS]))
         looking = asyncio.create_task(self._tell_what_is_found(session))
         self._background.add(looking)
         looking.add_done_callback(self._background.discard)
@@ -232,6 +238,14 @@ class AcpAgent:
 
     def _tell_options(self, session: SessionState) -> None:
         self._update(session.id, types.ConfigOptionUpdate(self._options(session)))
+
+
+async def _help(asked: Asked) -> StopReason:
+    rows = [f"- `/{each.name}{' ' + each.hint if each.hint else ''}`: {each.description}" for each in COMMANDS]
+    return asked.say("\n".join(["Commands in this panel:", "", *rows]))
+
+
+COMMANDS = [Command("help", "What can be done from this prompt", _help), *BASIC, *LEDGER]
 
 
 def _info(listed: ListedSession) -> types.SessionInfo:

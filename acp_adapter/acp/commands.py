@@ -8,59 +8,97 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from attrs import frozen
+
 from acp_adapter.acp import types
 from acp_adapter.acp.options import MODE_TEXTS, checked_mode, checked_model
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import SessionState
+from acp_adapter.acp.session_manager import SessionManager
 from acp_adapter.agent.events import TextChunk
 from acp_adapter.agent.loop import StopReason
-from acp_adapter.errors import AcpAdapterError
 from acp_adapter.transcript import new_id
 
-Command = Callable[[str, SessionState, Services], Awaitable[str]]
+
+@frozen
+class Asked:
+    """One command as it was typed, and what it may use."""
+
+    argument: str
+    session: SessionState
+    sessions: SessionManager
+    services: Services
+
+    def say(self, text: str) -> StopReason:
+        """Answer with Markdown, which ends the turn."""
+        self.session.emit(TextChunk(new_id(), text))
+        return "end_turn"
 
 
-async def run_command(prompt: str, session: SessionState, services: Services) -> StopReason | None:
-    """Run the command that `prompt` names and show its answer; None where it names none."""
+Run = Callable[[Asked], Awaitable[StopReason]]
+
+
+@frozen
+class Command:
+    """`hint` shows what may follow the name. `run` may raise: the request then gets that error."""
+
+    name: str
+    description: str
+    run: Run
+    hint: str | None = None
+
+    def advertised(self) -> types.AvailableCommand:
+        hint = types.UnstructuredCommandInput(self.hint) if self.hint else None
+        return types.AvailableCommand(self.name, self.description, hint)
+
+
+def named(prompt: str, commands: list[Command]) -> tuple[Command, str] | None:
+    """The command that a prompt names, and what follows the name; None where it names none."""
     name, _, argument = prompt.strip().partition(" ")
-    command = _RUNNERS.get(name[1:]) if name.startswith("/") else None
-    if command is None:
-        return None
-    try:
-        text = await command(argument.strip(), session, services)
-    except AcpAdapterError as fault:
-        text = fault.message
-    session.emit(TextChunk(new_id(), text))
-    return "end_turn"
+    found = next((command for command in commands if name == f"/{command.name}"), None)
+    return (found, argument.strip()) if found else None
 
 
-async def _help(_: str, __: SessionState, ___: Services) -> str:
-    rows = [f"- `/{c.name}{' ' + c.input.hint if c.input else ''}`: {c.description}" for c in COMMANDS]
-    return "\n".join(["Commands in this panel:", "", *rows])
-
-
-async def _mode(argument: str, session: SessionState, _: Services) -> str:
-    if argument:
-        await session.set_mode(checked_mode(argument))
-        return f"Permissions: **{session.mode}**. {MODE_TEXTS[session.mode][1]}"
+async def show_mode(asked: Asked) -> StopReason:
+    session = asked.session
+    if asked.argument:
+        await session.set_mode(checked_mode(asked.argument))
+        session.options_changed()
+        return asked.say(f"Permissions: **{session.mode}**. {MODE_TEXTS[session.mode][1]}")
     rows = [f"- `{mode}`{' (now)' if mode == session.mode else ''}: {text}" for mode, (_, text) in MODE_TEXTS.items()]
-    return "\n".join(["Permission modes, set with `/mode NAME`:", "", *rows])
+    return asked.say("\n".join(["Permission modes, set with `/mode NAME`:", "", *rows]))
 
 
-async def _model(argument: str, session: SessionState, services: Services) -> str:
-    offered = await services.models.offered()
-    if argument:
-        await session.set_model(checked_model(argument, session, offered))
-        session.model_chosen()
-        return f"The next prompt is answered by **{session.model or 'the first model that is reachable'}**."
+async def show_model(asked: Asked) -> StopReason:
+    session = asked.session
+    offered = await asked.services.models.offered()
+    if asked.argument:
+        await session.set_model(checked_model(asked.argument, session, offered))
+        session.options_changed()
+        return asked.say(f"The next prompt is answered by **{session.model or 'the first model that is reachable'}**.")
     rows = [f"- `{choice.provider}:{choice.model}`" for choice in offered]
-    return "\n".join([f"Now: `{session.model or 'auto'}`. To change it: `/model NAME`, one of", "", "- `auto`", *rows])
+    now = session.model or "auto"
+    return asked.say("\n".join([f"Now: `{now}`. To change it: `/model NAME`, one of", "", "- `auto`", *rows]))
 
 
-COMMANDS = [
-    types.AvailableCommand("help", "What can be done from this prompt"),
-    types.AvailableCommand("mode", "Show or set what runs without asking", types.UnstructuredCommandInput("[MODE]")),
-    types.AvailableCommand("model", "Show or choose the model", types.UnstructuredCommandInput("[PROVIDER:MODEL]")),
+async def compact(asked: Asked) -> StopReason:
+    return await asked.session.compact(asked.argument or None)
+
+
+async def show_usage(asked: Asked) -> StopReason:
+    total = await asked.session.usage()
+    rows = [
+        f"- model calls: {total.api_call_count:,}",
+        f"- tokens in: {total.input_tokens:,} (and {total.cache_read_tokens:,} from the provider's cache)",
+        f"- tokens out: {total.output_tokens:,}, of which reasoning: {total.reasoning_tokens:,}",
+        f"- messages: {total.message_count:,}, tool calls: {total.tool_call_count:,}",
+    ]
+    return asked.say("\n".join(["This session so far:", "", *rows]))
+
+
+BASIC = [
+    Command("mode", "Show or set what runs without asking", show_mode, "[MODE]"),
+    Command("model", "Show or choose the model", show_model, "[PROVIDER:MODEL]"),
+    Command("compact", "Put older messages into a summary to make room", compact, "[what to keep in mind]"),
+    Command("usage", "Show what this session has used", show_usage),
 ]
-
-_RUNNERS: dict[str, Command] = {"help": _help, "mode": _mode, "model": _model}

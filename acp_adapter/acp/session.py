@@ -1,7 +1,7 @@
-"""SessionState: one live editor session, and its turns, one after the other.
+"""SessionState: one live editor session, and what can be done with it.
 
-A turn is not a request: its task belongs to the session, and the request only waits for it. What can be rebuilt
-(cwd, roots, model, mode) is in the ledger's `model_config`; what lives (agent, client, cancel_event) is here.
+What can be rebuilt (cwd, roots, model, mode) is in the ledger's `model_config`; what lives (agent, client, turns and
+their cancel_event) is here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from typing import Any
 from attrs import define, evolve, field
 
 from acp_adapter.acp.client import EditorClient
+from acp_adapter.acp.lease import leased
 from acp_adapter.acp.services import Services
+from acp_adapter.acp.turns import Turn, Turns
 from acp_adapter.agent.calls import Workspace
 from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, TitleChanged, TurnEvent
 from acp_adapter.agent.expansion import expanded
@@ -27,6 +30,7 @@ from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
 from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable, ProviderError
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.providers.port import Provider
 from acp_adapter.transcript import Message, Part, Transcript, new_id
 
@@ -35,26 +39,6 @@ log = logging.getLogger(__name__)
 Emit = Callable[[TurnEvent], None]
 
 TITLE_LENGTH = 60
-
-
-Work = Callable[["Turn"], Awaitable[StopReason]]
-
-
-@define(eq=False)
-class Turn:
-    """Work that has the session for itself: waiting, running or done. Cancelling it twice is the same as once."""
-
-    work: Work
-    task: asyncio.Task[StopReason] | None = None
-    cancelled: bool = False
-    running: bool = False
-
-    def cancel(self) -> None:
-        """Stop the turn. One that has not begun still stores its prompt, in its place, and then ends."""
-        if not self.cancelled:
-            self.cancelled = True
-            if self.running and self.task:
-                self.task.cancel()
 
 
 @define(eq=False)
@@ -75,14 +59,13 @@ class SessionState:
     wanted: Wanted = field(factory=Wanted)
     title: str | None = None
     mcp_servers: list[Any] = field(factory=list)
-    cancel_event: asyncio.Event = field(factory=asyncio.Event)
     greetings: list[Noticed] = field(factory=list)
-    model_chosen: Callable[[], None] = field(default=lambda: None)
+    options_changed: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
-    _turns: list[Turn] = field(factory=list)
-    _order: asyncio.Lock = field(factory=asyncio.Lock)
+    turns: Turns = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.turns = Turns(self._alone)
         gate = Gate(lambda: self.mode, self.workspace, self.services.rules(self.cwd), self.client.ask)
         self.agent = AIAgent(
             choose=self._choose_model,
@@ -109,35 +92,18 @@ class SessionState:
         return self.transcript.messages
 
     @property
-    def busy(self) -> bool:
-        return bool(self._turns)
+    def cancel_event(self) -> asyncio.Event:
+        """Set from a cancel until the next turn begins."""
+        return self.turns.cancel_event
 
     async def prompt(self, content: str | list[Part]) -> StopReason:
-        """Answer in turn: after the prompts that came before. Raises what ended the turn.
-
-        A cancelled caller (`$/cancel_request`) cancels this turn and gets its stop reason, `cancelled`.
-        """
+        """Answer in turn, after the prompts that came before. Raises what ended the turn. See `Turns.take`."""
         prompt = Message(role="user", content=content)
-        return await self.in_turn(lambda turn: self._answer(turn, prompt))
-
-    async def in_turn(self, work: Work) -> StopReason:
-        """Do `work` when it has the session for itself, in the order of the calls; as `prompt` does."""
-        turn = Turn(work)
-        self._turns.append(turn)
-        turn.task = asyncio.create_task(self._take_turn(turn))
-        while True:
-            try:
-                return await asyncio.shield(turn.task)
-            except asyncio.CancelledError:
-                if turn.task.done():
-                    return "cancelled"
-                turn.cancel()
+        return await self.turns.take(lambda turn: self._answer(turn, prompt))
 
     def cancel(self) -> None:
         """Stop the running turn, if any. Prompts that wait behind it are not touched."""
-        if self._turns:
-            self.cancel_event.set()
-            self._turns[0].cancel()
+        self.turns.cancel()
 
     async def set_mode(self, mode: Mode) -> None:
         """Change the permission mode, on record, for the running turn too. Raises LedgerError."""
@@ -154,16 +120,58 @@ class SessionState:
         await self.services.ledger(SessionDB.update_session, self.id, model=wanted.model, model_config=config)
         self.wanted = wanted
 
+    @property
+    def additional(self) -> list[str]:
+        """The roots besides cwd."""
+        return [str(root) for root in self.workspace.roots[1:]]
+
     def move(self, cwd: Path, roots: Sequence[Path]) -> None:
         """Work in other folders from now on."""
         self.workspace.cwd, self.workspace.roots = cwd, list(roots)
 
+    async def compact(self, focus: str | None) -> StopReason:
+        """Compact in turn. Raises ProviderError, ContextTooLong or LedgerError."""
+
+        async def work(turn: Turn) -> StopReason:
+            turn.run()
+            await self.agent.compact(focus)
+            return "end_turn"
+
+        return await self.turns.take(work)
+
+    async def undo(self) -> Message:
+        """Take the last prompt and all after it out of the conversation; it is marked in the ledger, not deleted.
+
+        To be called in a turn. Raises InvalidParams where there is none that can be taken back.
+        """
+        asked = [m for m in self.history if m.role == "user" and not (m.details or {}).get("summary")]
+        if not asked:
+            raise InvalidParams("There is no prompt to take back.")
+        await self.transcript.rewind(asked[-1].id)
+        return asked[-1]
+
+    async def retry(self) -> StopReason:
+        """Take the last answer back and ask again, in turn."""
+
+        async def work(turn: Turn) -> StopReason:
+            gone = await self.undo()
+            return await self._answer(turn, Message(role="user", content=gone.content))
+
+        return await self.turns.take(work)
+
+    async def rename(self, title: str) -> None:
+        """Raises InvalidParams where another session has that title, or it is longer than 100 characters."""
+        await self.services.ledger(SessionDB.update_session, self.id, title=title)
+        self.title = title
+        self.emit(TitleChanged(title, time.time()))
+
+    async def usage(self) -> SessionRow:
+        """The session's counters, as the ledger has them."""
+        return await self.services.ledger(SessionDB.current, self.id)
+
     async def end(self) -> None:
         """Stop all turns and wait until they have closed; then end the children that commands left behind."""
-        for turn in self._turns:
-            turn.cancel()
-        waiting = [turn.task for turn in self._turns if turn.task]
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await self.turns.end()
         with contextlib.suppress(LedgerError):
             await self.transcript.flush()
         await self.services.end_children(self.id)
@@ -172,21 +180,6 @@ class SessionState:
         """Merge values into the session's `model_config` in the ledger. Raises LedgerError."""
         await self.services.ledger(SessionDB.update_session, self.id, model_config=config)
 
-    async def _take_turn(self, turn: Turn) -> StopReason:
-        async with self._order:
-            self.cancel_event.clear()
-            try:
-                async with self._lease():
-                    await self._catch_up()
-                    return await turn.work(turn)
-            except asyncio.CancelledError:
-                if turn.cancelled:
-                    return "cancelled"
-                raise
-            finally:
-                turn.running = False
-                self._turns.remove(turn)
-
     async def _answer(self, turn: Turn, unread: Message) -> StopReason:
         prompt = await self._expanded(unread)
         await self._entitle(prompt)
@@ -194,7 +187,7 @@ class SessionState:
             await self.agent.keep(prompt)
             return "cancelled"
         self._greet()
-        turn.running = True
+        turn.run()
         try:
             return await self.agent.run_turn(prompt)
         except AuthRequired as missing:
@@ -208,34 +201,18 @@ class SessionState:
         self.greetings.clear()
 
     @asynccontextmanager
-    async def _lease(self) -> AsyncIterator[None]:
-        """Hold the session against other processes while a turn runs. Raises TurnInProgress."""
-        ledger = self.services.ledger
-        try:
-            await ledger(SessionDB.acquire, self.id)
-        except LedgerUnavailable as fault:
-            log.warning("%s runs without a lease: %s", self.id, fault)
-        beat = asyncio.create_task(self._keep_lease())
-        try:
+    async def _alone(self) -> AsyncIterator[None]:
+        async with leased(self.services.ledger, self.id, self.services.lease_beat):
+            await self._catch_up()
             yield
-        finally:
-            beat.cancel()
-            with contextlib.suppress(LedgerError):
-                await ledger(SessionDB.release, self.id)
-
-    async def _keep_lease(self) -> None:
-        while True:
-            await asyncio.sleep(self.services.lease_beat)
-            try:
-                await self.services.ledger(SessionDB.renew, self.id)
-            except LedgerError as fault:
-                log.warning("the lease of %s was not renewed: %s", self.id, fault)
 
     async def _catch_up(self) -> None:
-        """Take in what another process appended since this one last looked."""
-        last = max((m.row for m in self.transcript.messages if m.row is not None), default=0)
+        """Take in what another process appended, rewound or compacted since this one last looked."""
+        known = [message.row for message in self.transcript.messages if message.row is not None]
         try:
-            self.transcript.messages += await self.services.ledger(SessionDB.messages_after, self.id, last)
+            changed = await self.services.ledger(SessionDB.conversation_if_changed, self.id, known)
+            if changed is not None and not self.transcript.unsaved:
+                self.transcript.messages = changed
         except LedgerUnavailable as fault:
             log.warning("%s goes on without a look at the ledger: %s", self.id, fault)
 
@@ -262,7 +239,7 @@ class SessionState:
         if chosen != self.wanted:
             with contextlib.suppress(LedgerError):
                 await self._record_model(chosen)
-            self.model_chosen()
+            self.options_changed()
         if notice:
             self.emit(Noticed("warning", notice))
         return provider

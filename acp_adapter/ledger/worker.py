@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from acp_adapter.errors import LedgerUnavailable
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.faults import Moved
-from acp_adapter.transcript import Message, Usage
+from acp_adapter.transcript import Message, Usage, new_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,6 +45,13 @@ class Ledger:
 
     async def save_draft(self, session_id: str, message: Message) -> None:
         await self(SessionDB.save_draft, session_id, message)
+
+    async def compress(self, session_id: str, summary: Message, tail: Sequence[Message]) -> list[Message]:
+        await self(SessionDB.continue_compressed, session_id, new_id(), summary, tail)
+        return await self(SessionDB.conversation, session_id)
+
+    async def rewind(self, session_id: str, message_id: str) -> None:
+        await self(SessionDB.undo, session_id, message_id)
 
     async def notices(self) -> list[str]:
         """What the user must know about the opening of the file, opened now if it was not; each is given once."""
