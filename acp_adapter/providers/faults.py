@@ -33,8 +33,6 @@ TOO_LONG = re.compile(
     r"|prompt is too long|input is too long|too many (input |prompt )?tokens|request too large",
     re.I,
 )
-SHOWN = 500
-"""Characters of a server's own message that are shown."""
 
 
 @frozen
@@ -47,7 +45,7 @@ class Refusal:
 
 
 def refusal(status: int | None, body: bytes | Any) -> Refusal:
-    """Read an error body: bytes as they came, or JSON already decoded."""
+    """Read an error body: bytes as they came, or JSON already decoded. Nothing is cut or masked yet."""
     if isinstance(body, bytes):
         try:
             body = json.loads(body)
@@ -56,14 +54,14 @@ def refusal(status: int | None, body: bytes | Any) -> Refusal:
     if isinstance(body, list):
         body = body[0] if body else {}
     if not isinstance(body, dict):
-        return Refusal(status, str(body)[:SHOWN])
+        return Refusal(status, str(body))
     error = body.get("error") or body
     if not isinstance(error, dict):
-        return Refusal(status, str(error)[:SHOWN])
+        return Refusal(status, str(error))
     code = error.get("code") or error.get("type") or ""
     if status is None and str(code).isdecimal() and 400 <= int(code) < 600:
         status = int(code)
-    return Refusal(status, _message(error)[:SHOWN], f"{code} {error.get('type') or ''}".strip())
+    return Refusal(status, _message(error), f"{code} {error.get('type') or ''}".strip())
 
 
 def fault(who: str, said: Refusal, retry_after: float | None = None) -> ProviderError:
@@ -101,9 +99,12 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
-    """`text` without any of the secrets, and without anything that looks like an API key."""
+    """`text` without any of the secrets, and without anything that looks like an API key.
+
+    What is shorter than six characters is no secret but a word that the text may well need.
+    """
     for secret in secrets:
-        text = text.replace(secret, "***") if secret else text
+        text = text.replace(secret, "***") if len(secret) >= 6 else text
     return re.sub(r"\b(sk|gsk|xai|pk)-[A-Za-z0-9_-]{12,}", r"\1-***", text)
 
 
@@ -130,4 +131,4 @@ def _item(item: Any) -> str:
 
 def _plain(text: str) -> str:
     """The words of an answer that is no JSON: a page is cut to its text."""
-    return " ".join(re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.S | re.I).split())[:SHOWN]
+    return " ".join(re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.S | re.I).split())

@@ -41,6 +41,8 @@ CONNECT_TIMEOUT = 10.0
 SILENCE = 300.0
 ERROR_BODY = 64 * 1024
 MODEL_LIST = 8 * 1024 * 1024
+SHOWN = 500
+"""Characters of a server's own message that are shown."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}
 CLIENT_HEADERS = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": "acp-adapter"}
 
@@ -61,7 +63,7 @@ class OpenAIProvider:
     context_window: int | None = None
     dialect: Dialect = field(factory=Dialect, repr=False)
     headers: Mapping[str, str] = field(factory=dict, repr=False)
-    silence: float = 300.0
+    silence: float = SILENCE
     _client: httpx.AsyncClient | None = field(default=None, init=False, repr=False)
     _encoder: ChatEncoder = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
@@ -117,7 +119,7 @@ class OpenAIProvider:
                 said = refusal(response.status_code, await _beginning(response, ERROR_BODY))
                 if said.status not in ADAPTED or not self._encoder.adapt(said.message, request):
                     raise self._refused(response, said)
-                log.info("%s wants the request in another form: %s", self._who(), self._masked(said.message))
+                log.info("%s wants the request in another form: %s", self._who(), self._shown(said.message))
             finally:
                 await response.aclose()
 
@@ -131,7 +133,7 @@ class OpenAIProvider:
         except httpx.ReadTimeout as error:
             raise ProviderUnreachable(f"{self._who()} was silent for {self.silence:g} seconds.") from error
         except httpx.TransportError as error:
-            reason = self._masked(str(error)).rstrip(".") or type(error).__name__
+            reason = self._shown(str(error)).rstrip(".") or type(error).__name__
             raise ProviderUnreachable(f"{self._who()} can't be reached: {reason}. {self._advice()}") from error
 
     def _refused(self, response: httpx.Response, said: Refusal) -> ProviderError:
@@ -143,7 +145,7 @@ class OpenAIProvider:
         return self._fault(said, retry_after(response.headers))
 
     def _fault(self, said: Refusal, seconds: float | None = None) -> ProviderError:
-        return fault(self._who(), evolve(said, message=self._masked(said.message)), seconds)
+        return fault(self._who(), evolve(said, message=self._shown(said.message), code=self._shown(said.code)), seconds)
 
     def _who(self) -> str:
         return f"{self.name} at {self.base_url}"
@@ -152,9 +154,10 @@ class OpenAIProvider:
         local = urlsplit(self.base_url).hostname in LOOPBACK
         return "Is the server running?" if local else "Check the network and the base URL."
 
-    def _masked(self, text: str) -> str:
-        authorization = self._headers.get("authorization", "")
-        return masked(text, (authorization.partition(" ")[2], self.api_key or "", *map(str, self.headers.values())))
+    def _shown(self, text: str) -> str:
+        """A server's own words as they may be shown: without what is secret, and not without end."""
+        authorization = self._headers.get("authorization", "").partition(" ")[2]
+        return masked(text, (authorization, self.api_key or "", *map(str, self.headers.values())))[:SHOWN]
 
 
 DONE: dict[str, Any] = {}

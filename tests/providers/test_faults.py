@@ -35,10 +35,6 @@ def test_a_page_instead_of_json_is_cut_to_its_words() -> None:
     assert refusal(502, page) == Refusal(502, "Bad Gateway \ufffd")
 
 
-def test_a_long_message_is_cut() -> None:
-    assert len(refusal(400, {"error": {"message": "x" * 10_000}}).message) == 500
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -69,5 +65,5 @@ def test_a_wait_that_is_none_is_left_out(said: str) -> None:
 
 
 def test_secrets_are_masked_and_what_looks_like_one_too() -> None:
-    text = "key hunter2 and sk-proj-abcdefghijklmno"
-    assert masked(text, ["hunter2", ""]) == "key *** and sk-***"
+    text = "blue key hunter2 and sk-proj-abcdefghijklmno"
+    assert masked(text, ["hunter2", "", "blue"]) == "blue key *** and sk-***"

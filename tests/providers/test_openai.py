@@ -323,6 +323,17 @@ async def test_a_key_appears_nowhere_even_if_the_server_echoes_it(
     assert "hunter2secret" not in everything
 
 
+async def test_a_long_message_is_cut_and_no_half_of_a_key_is_left_at_the_cut(
+    stub: StubModel, provider_at: Make
+) -> None:
+    stub.add(ERR(400, "x" * 495 + "hunter2secret" + "y" * 1000))
+    with pytest.raises(ProviderRejected) as caught:
+        await answer(provider_at(stub.base_url, api_key="hunter2secret"))
+    assert "x***" in caught.value.message
+    assert "hun" not in caught.value.message
+    assert len(caught.value.message) < 600
+
+
 async def test_a_redirect_is_told_and_not_followed_with_the_key(stub: StubModel, provider_at: Make) -> None:
     stub.add(RAW(b"", status=307, location="https://u:p@elsewhere.example/v1?key=1"))
     with pytest.raises(ProviderRejected, match=r"moved to https://elsewhere\.example/v1\."):
