@@ -20,7 +20,7 @@ class Config:
     """What the user chose. `problems` are sentences about a broken config file; the rest then has its defaults.
 
     `model` is `provider:model` or None for automatic choice. `max_steps` bounds the model calls of one turn.
-    `discover` is whether model servers are looked for on this machine's loopback ports.
+    `sources` are the programs whose sessions are listed, None for all. `discover` is whether model servers are looked for on this machine's loopback ports.
     `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …).
     """
 
@@ -30,6 +30,7 @@ class Config:
     mode: str = "ask"
     max_steps: int = 100
     discover: bool = True
+    sources: tuple[str, ...] | None = None
     providers: Mapping[str, Mapping[str, Any]] = field(factory=dict, repr=False)
     environ: Mapping[str, str] = field(factory=dict, repr=False)
     problems: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class Config:
             model=env.get("ACP_ADAPTER_MODEL") or known.text("model"),
             mode=known.text("mode") or "ask",
             max_steps=known.number("max_steps", 100),
+            sources=known.texts("sources"),
             discover=env.get("ACP_ADAPTER_DISCOVER", "on") != "off" and known.flag("discover", True),
             providers=known.tables("providers"),
             environ=env,
@@ -83,6 +85,13 @@ class _Checked:
     def number(self, key: str, default: int) -> int:
         value: int = self._get(key, int, default)
         return value
+
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        values: list[Any] | None = self._get(key, list, None)
+        if values is None or all(isinstance(value, str) for value in values):
+            return None if values is None else tuple(values)
+        self._problems.append(f"config.toml: {key} must be a list of texts, so it is ignored.")
+        return None
 
     def flag(self, key: str, default: bool) -> bool:
         value = self._table.get(key, default)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from acp_adapter.acp import types
@@ -142,7 +143,11 @@ class AcpAgent:
         return types.ForkSessionResponse(session.id, modes_of(session), self._options(session))
 
     async def list_sessions(self, params: types.ListSessionsRequest) -> types.ListSessionsResponse:
-        page = await self._services.ledger(SessionDB.list_sessions, cwd=params.cwd, cursor=params.cursor)
+        if params.cwd is not None and not Path(params.cwd).is_absolute():
+            raise InvalidParams(f"cwd must be an absolute path, not {params.cwd!r}.")
+        page = await self._services.ledger(
+            SessionDB.list_sessions, cwd=params.cwd, cursor=params.cursor, sources=self._services.config.sources
+        )
         return types.ListSessionsResponse([_info(listed) for listed in page.sessions], page.next_cursor)
 
     async def close_session(self, params: types.CloseSessionRequest) -> types.CloseSessionResponse:
@@ -249,17 +254,18 @@ COMMANDS = [Command("help", "What can be done from this prompt", _help), *BASIC,
 
 
 def _info(listed: ListedSession) -> types.SessionInfo:
+    meta = {
+        "messageCount": listed.message_count,
+        "source": listed.session.source,
+        "parentSessionId": listed.parent,
+        "forkPoint": listed.session.fork_point,
+        "branchCount": listed.branch_count,
+    }
     return types.SessionInfo(
         session_id=listed.id,
         cwd=listed.session.cwd,
         additional_directories=listed.session.model_config.get("additional_directories", ()),
         title=listed.title,
         updated_at=stamp(listed.session.last_active),
-        meta={
-            "messageCount": listed.message_count,
-            "source": listed.session.source,
-            "parentSessionId": listed.parent,
-            "forkPoint": listed.session.fork_point,
-            "branchCount": listed.branch_count,
-        },
+        meta={name: value for name, value in meta.items() if value is not None},
     )
