@@ -19,17 +19,21 @@ from acp_adapter.ledger import (
     leases,
     listing,
     opening,
+    passages,
     salvage,
     search,
     sessions,
+    trace,
     tree,
 )
 from acp_adapter.ledger.connection import Connection
 from acp_adapter.ledger.faults import Damaged, Unexplained
 from acp_adapter.ledger.leases import Lease
 from acp_adapter.ledger.listing import Page
+from acp_adapter.ledger.passages import FoundSession
 from acp_adapter.ledger.search import Hit, Where
 from acp_adapter.ledger.sessions import SessionRow
+from acp_adapter.ledger.trace import TracedCall
 from acp_adapter.transcript import Message, Usage
 
 T = TypeVar("T")
@@ -48,13 +52,13 @@ class SessionDB:
     Every method is one transaction: what it says is on the disk when it returns, and nothing of it where it
     raises. All raise LedgerError (LedgerUnavailable names the cause), and SessionNotFound for an unknown id.
     A session id that was compacted away goes on working: what continues a conversation finds its newest node.
-    `notices` are sentences for the user about what happened at opening.
+    `notices` are sentences for the user about what happened at opening. For care of the file see `care.Care`.
     """
 
     def __init__(
         self, connection: Connection, program: str, token: str | None = None, notices: Sequence[str] = ()
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self.program = program
         self.token = token or uuid.uuid4().hex
         self.notices = list(notices)
@@ -74,10 +78,10 @@ class SessionDB:
 
     def close(self) -> None:
         """Give back our leases and close the file. May be called twice."""
-        if not self._connection.closed:
-            if self._connection.refusal is None:
-                self._connection.write_if_possible(lambda sql: leases.release_all(sql, self.token))
-            self._connection.close()
+        if not self.connection.closed:
+            if self.connection.refusal is None:
+                self.connection.write_if_possible(lambda sql: leases.release_all(sql, self.token))
+            self.connection.close()
 
     # Sessions
 
@@ -217,7 +221,7 @@ class SessionDB:
         def close_up(sql: sqlite3.Connection) -> list[Message]:
             return history.recover(sql, session_id) if needed(sql) else []
 
-        if self._connection.refusal is not None or not self._read(needed):
+        if self.connection.refusal is not None or not self._read(needed):
             return []
         return self._write(close_up)
 
@@ -310,10 +314,18 @@ class SessionDB:
         """Delete the conversation with all its nodes, messages, drafts and index entries; its branches stay whole.
 
         False where there is no such session. The text is gone from the file and its write-ahead log afterwards.
+        Raises TurnInProgress while another process runs the session.
         """
-        gone = self._write(lambda sql: branches.delete(sql, session_id))
+
+        def delete(sql: sqlite3.Connection) -> bool:
+            held = leases.holder(sql, session_id)
+            if held and held.token != self.token:
+                raise leases.in_progress(held)
+            return branches.delete(sql, session_id)
+
+        gone = self._write(delete)
         if gone:
-            self._connection.purge(fulltext.TABLES)
+            self.connection.purge(fulltext.TABLES)
         return gone
 
     # Search
@@ -354,20 +366,25 @@ class SessionDB:
         return self._read(lambda sql: search.find_without_index(sql, text, where, limit))
 
     @reads
+    def passages(self, hits: Sequence[Hit], *, per_session: int = 3, context: int = 2) -> list[FoundSession]:
+        """What `search` found, by session, with `context` messages before and after each hit."""
+        return self._read(lambda sql: passages.by_session(sql, hits, per_session, context))
+
+    @reads
     def around(self, row: int, before: int = 2, after: int = 2) -> list[Message]:
         """A message that a search found, between its neighbours."""
-        return self._read(lambda sql: search.around(sql, row, before, after))
+        return self._read(lambda sql: passages.around(sql, row, before, after))
 
     def rebuild_index(self, progress: Callable[[int], None] | None = None) -> None:
         """Make the full-text indexes anew. `progress` is told how many rows remain, now and then."""
-        self._connection.write(fulltext.begin)
+        self.connection.write(fulltext.begin)
         self.fill_index(progress)
 
     def fill_index(self, progress: Callable[[int], None] | None = None) -> None:
         """Finish indexes that were begun, in transactions that let other writers in between."""
         if not self._read(fulltext.is_begun):
-            self._connection.write(fulltext.begin)
-        while remaining := self._connection.write(fulltext.fill):
+            self.connection.write(fulltext.begin)
+        while remaining := self.connection.write(fulltext.fill):
             if progress:
                 progress(remaining)
 
@@ -389,13 +406,18 @@ class SessionDB:
         """Who runs the session, ours or another's; None where nobody does (a dead holder is nobody)."""
         return self._read(lambda sql: leases.holder(sql, session_id))
 
+    @reads
+    def tool_trace(self, session_id: str) -> list[TracedCall]:
+        """Every tool call of the conversation with how it went."""
+        return trace.traced(self.replay(session_id))
+
     def _held_by_another(self, sql: sqlite3.Connection, session_id: str) -> bool:
         held = leases.holder(sql, session_id)
         return held is not None and held.token != self.token
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._watched():
-            return self._connection.read(work)
+            return self.connection.read(work)
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A damaged full-text index never stops a write.
@@ -404,7 +426,7 @@ class SessionDB:
         transaction: if that fails too, nothing has changed and the first failure was not theirs.
         """
         try:
-            return self._connection.write(work)
+            return self.connection.write(work)
         except Unexplained as fault:
             first = fault
 
@@ -414,7 +436,7 @@ class SessionDB:
 
         with self._watched():
             with contextlib.suppress(Unexplained):
-                return self._connection.write(with_new_indexes)
+                return self.connection.write(with_new_indexes)
             raise first
 
     @contextlib.contextmanager
@@ -423,5 +445,5 @@ class SessionDB:
         try:
             yield
         except Damaged:
-            salvage.suspect(self._connection.path)
+            salvage.suspect(self.connection.path)
             raise

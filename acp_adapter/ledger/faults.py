@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from acp_adapter.errors import LedgerError, LedgerUnavailable
+from acp_adapter.errors import InvalidParams, LedgerError, LedgerUnavailable
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _INNER = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_INTERNAL}
@@ -43,11 +43,16 @@ class Damaged(Unexplained):
 
 @contextlib.contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Raises the failures of SQLite and of the system as LedgerUnavailable: the cause, then what to do."""
+    """Raises the failures of SQLite and of the system as LedgerUnavailable: the cause, then what to do.
+
+    A value that SQLite can't take raises InvalidParams; texts that are stored are made storable before.
+    """
     try:
         yield
     except sqlite3.Error as fault:
         raise _translated(fault, path) from fault
+    except (UnicodeEncodeError, OverflowError) as fault:
+        raise InvalidParams(f"A value can't be stored or looked up: {fault}.") from fault
     except OSError as fault:
         kind = NotWritable if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else LedgerUnavailable
         raise kind(f"The ledger {path} can't be used: {fault.strerror or fault}.") from fault

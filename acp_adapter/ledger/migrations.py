@@ -14,9 +14,14 @@ from acp_adapter.ledger.connection import Connection
 
 Migration = Callable[[sqlite3.Connection], None]
 
+_WHOLE_TEXT_INDEXED = 11
+"""The schema since which the indexes hold tool names and calls too."""
+
 
 def shared_tables(sql: sqlite3.Connection) -> None:
     """Bring the shared tables to schema 22: missing tables, columns and indexes, by name."""
+    version = _version(sql)
+    _rekey_usage(sql)
     for name, columns in schema.SHARED_TABLES.items():
         sql.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
         _add_missing_columns(sql, name)
@@ -24,6 +29,8 @@ def shared_tables(sql: sqlite3.Connection) -> None:
         sql.execute(statement)
     _make_titles_unique(sql)
     sql.execute("UPDATE messages SET active = 1 WHERE active IS NULL")
+    if 0 < version < _WHOLE_TEXT_INDEXED:
+        fulltext.begin(sql)
     sql.execute("DELETE FROM schema_version")
     sql.execute("INSERT INTO schema_version(version) VALUES (?)", (schema.VERSION,))
 
@@ -68,8 +75,8 @@ def pending(sql: sqlite3.Connection) -> list[str]:
     tables = {row[0] for row in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and not {"sessions", "messages"} <= tables:
         raise LedgerUnavailable("The file is an SQLite database of something else, not a ledger. Choose another file.")
-    version = sql.execute("SELECT max(version) FROM schema_version").fetchone()[0] if "schema_version" in tables else 0
-    if version and version > schema.VERSION:
+    version = _version(sql)
+    if version > schema.VERSION:
         raise LedgerTooNew(
             f"The ledger has schema {version}, and this program knows {schema.VERSION}. "
             "It can be read but not written: update this program."
@@ -112,6 +119,25 @@ def _add_missing_columns(sql: sqlite3.Connection, table: str) -> None:
         name, _, declared = column.strip().partition(" ")
         if name not in there and declared and name.islower():
             sql.execute(f"ALTER TABLE {table} ADD COLUMN {name} {declared}")
+
+
+def _version(sql: sqlite3.Connection) -> int:
+    """The file's schema; 0 where none is written."""
+    if sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").fetchone() is None:
+        return 0
+    return int(sql.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 0)
+
+
+def _rekey_usage(sql: sqlite3.Connection) -> None:
+    """Usage was once told apart by fewer columns, and SQLite can't change a primary key: copy it over."""
+    columns = sql.execute("PRAGMA table_info(session_model_usage)").fetchall()
+    if not columns or any(column["name"] == "task" and column["pk"] for column in columns):
+        return
+    names = ", ".join(column["name"] for column in columns if column["name"] != "task")
+    sql.execute("ALTER TABLE session_model_usage RENAME TO session_model_usage_before")
+    sql.execute(f"CREATE TABLE session_model_usage ({schema.SHARED_TABLES['session_model_usage']})")
+    sql.execute(f"INSERT INTO session_model_usage({names}) SELECT {names} FROM session_model_usage_before")
+    sql.execute("DROP TABLE session_model_usage_before")
 
 
 def _make_titles_unique(sql: sqlite3.Connection) -> None:

@@ -171,6 +171,9 @@ OWN_TABLES: dict[str, str] = {
         folder TEXT NOT NULL,
         source TEXT NOT NULL,
         hidden INTEGER NOT NULL""",
+    "session_pins": """
+        session_id TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE,
+        pinned_at REAL NOT NULL""",
     "session_leases": """
         session_id TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE,
         token TEXT NOT NULL,

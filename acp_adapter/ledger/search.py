@@ -14,9 +14,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from acp_adapter.errors import InvalidParams
-from acp_adapter.ledger import fulltext, listing, messages, query, tree
+from acp_adapter.ledger import fulltext, listing, query, tree
 from acp_adapter.ledger.query import Term
-from acp_adapter.transcript import Message
 
 RANKED = 3000
 """So many of the newest hits are ranked."""
@@ -66,16 +65,6 @@ def find_without_index(sql: sqlite3.Connection, text: str, where: Where, limit: 
     """The newest hits, by reading all messages: for a file whose indexes are damaged and can't be written."""
     wanted = [evolve(term, literal=True) for term in _terms(text)]
     return _hits(sql, wanted, _found(sql, wanted, where, _by_reading, limit), limit)
-
-
-def around(sql: sqlite3.Connection, row: int, before: int, after: int) -> list[Message]:
-    """The message of that row with its neighbours in the same node, rewound ones left out."""
-    same = f"{messages.SELECT} WHERE m.session_id = (SELECT session_id FROM messages WHERE id = ?)"
-    kept = "(m.active != 0 OR m.compacted != 0)"
-    earlier = sql.execute(f"{same} AND m.id <= ? AND {kept} ORDER BY m.id DESC LIMIT ?", (row, row, before + 1))
-    found = [messages.of_row(found) for found in earlier][::-1]
-    later = sql.execute(f"{same} AND m.id > ? AND {kept} ORDER BY m.id LIMIT ?", (row, row, after))
-    return found + [messages.of_row(found) for found in later]
 
 
 def _terms(text: str) -> list[Term]:

@@ -1,0 +1,47 @@
+"""The tool trace: each call of a session with how it went, read from its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from acp_adapter.pairing import paired
+from acp_adapter.transcript import Message
+
+
+@frozen
+class TracedCall:
+    """One tool call. Sizes are in bytes of UTF-8; `duration` is in seconds, None where nobody measured it."""
+
+    call_id: str
+    name: str
+    status: str
+    argument_bytes: int
+    result_bytes: int
+    duration: float | None
+    timestamp: float
+
+
+def traced(messages: Sequence[Message]) -> list[TracedCall]:
+    """The calls in the order in which they were made."""
+    whole = paired(messages)
+    calls = {call.id: call for message in whole for call in message.calls()}
+    return [
+        _traced(message, len(calls[message.tool_call_id].arguments.encode("utf-8", "replace")))
+        for message in whole
+        if message.role == "tool" and message.tool_call_id in calls
+    ]
+
+
+def _traced(result: Message, argument_bytes: int) -> TracedCall:
+    details = result.details or {}
+    return TracedCall(
+        call_id=result.tool_call_id or "",
+        name=result.tool_name or "",
+        status=details.get("status", "completed"),
+        argument_bytes=argument_bytes,
+        result_bytes=len(result.text().encode("utf-8", "replace")),
+        duration=details.get("duration"),
+        timestamp=result.timestamp,
+    )
