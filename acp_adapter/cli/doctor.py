@@ -140,14 +140,14 @@ async def _answers(provider: Any) -> None:
 
 
 async def ledger(config: Config) -> Check:
-    """Opens, is whole, and can be written: by a transaction that changes nothing."""
+    """Opens and is whole. Only read here: opening it for writing would bring an old one up to date, or mend it."""
     from acp_adapter.ledger.db import SessionDB  # opens SQLite, which the other checks need not
 
     path = config.ledger
     if not path.exists():
         return Check("ledger", "ok", f"{path} will be made with the first session")
     try:
-        with closing(SessionDB.open(path)) as db:
+        with closing(SessionDB.open(path, read_only=True)) as db:
             newest = db.list_sessions(limit=1).sessions
             notices = " ".join(db.notices)
     except LedgerTooNew as fault:

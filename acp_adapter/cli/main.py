@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Protocol, cast
 
 from acp_adapter import __version__
@@ -39,6 +40,7 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _never_fail_to_print()
     try:
         args = parser(words).parse_args(words)
         if args.run is None:
@@ -55,6 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         terminal.quiet_broken_pipe()
         return 1
+
+
+def _never_fail_to_print() -> None:
+    """A character that the terminal or file has no place for becomes a question mark instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -8,16 +8,15 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from acp_adapter.cli.ledger import opened_ledger
 from acp_adapter.cli.sessions import SHORT_ID, age, iso
 from acp_adapter.cli.terminal import in_place, one_line
 from acp_adapter.config import Config
 from acp_adapter.errors import InvalidParams
-from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.search import Hit
 
 UNITS = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if not config.ledger.exists():
         print("There are no sessions to search yet.", file=sys.stderr)
         return 1
-    with closing(SessionDB.open(config.ledger)) as db:
+    with opened_ledger(config) as db:
         hits = db.search(
             " ".join(args.query),
             role=args.role,

@@ -7,12 +7,12 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from acp_adapter.cli.columns import aligned, width
+from acp_adapter.cli.ledger import opened_ledger
 from acp_adapter.cli.terminal import one_line, safe
 from acp_adapter.config import Config
 from acp_adapter.errors import InvalidParams
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if not config.ledger.exists():
         print(f"There are no sessions yet: {config.ledger} does not exist.")
         return 0
-    with closing(SessionDB.open(config.ledger)) as db:
+    with opened_ledger(config) as db:
         if args.action == "show":
             return _show(db, args)
         cwd = None if args.all else str(args.cwd.absolute())

@@ -34,7 +34,13 @@ def project(tmp_path: Path) -> Path:
 def env(home: Path) -> dict[str, str]:
     """The environment of a fresh machine: no keys, no model servers, its own home."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP", "TMP") if name in os.environ}
-    return {**kept, "HOME": str(home.parent), "ACP_ADAPTER_HOME": str(home), "PYTHONUTF8": "1"}
+    return {
+        **kept,
+        "HOME": str(home.parent),
+        "ACP_ADAPTER_HOME": str(home),
+        "PYTHONUTF8": "1",
+        "ACP_ADAPTER_DISCOVER": "off",
+    }
 
 
 @pytest.fixture

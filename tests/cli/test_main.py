@@ -58,3 +58,10 @@ def test_a_reader_that_goes_away_is_no_error_message(env: dict[str, str], projec
     )
     assert "Traceback" not in done.stdout + done.stderr
     assert "BrokenPipe" not in done.stdout + done.stderr
+
+
+def test_a_terminal_without_the_characters_gets_question_marks(cli: Run, env: dict[str, str]) -> None:
+    env |= {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = cli("doctor")
+    assert "UnicodeEncodeError" not in done.stderr
+    assert "versions: acp-adapter" in done.stdout
