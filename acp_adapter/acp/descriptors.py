@@ -16,6 +16,7 @@ def claim() -> tuple[int, int]:
     So a print() or a child that writes to fd 1 lands on stderr, and a child that reads fd 0 finds its end at once.
     Raises OSError when stdin or stdout is closed.
     """
+    os.fstat(0), os.fstat(1)  # before the first dup, which would take the place of a closed one
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

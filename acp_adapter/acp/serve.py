@@ -23,8 +23,10 @@ GRACE: Final = 0.4
 """Seconds that requests have to end by themselves after the end of stdin, so that a piped script gets its answers."""
 SHUTDOWN: Final = 1.6
 FLUSH: Final = 0.2
-EXIT: Final = 2.8
+EXIT: Final = 2.7
 """Seconds from the end of the connection after which the process is gone, whatever still runs in it."""
+LINGER: Final = 0.4
+"""Seconds that threads have which still run when all else is done."""
 
 log = logging.getLogger(__name__)
 
@@ -83,19 +85,20 @@ class _Connection:
         sink.close()
 
     async def _end(self, served: Lifecycle) -> None:
-        deadline = threading.Timer(EXIT, os._exit, [0])
-        deadline.daemon = True
-        deadline.start()
+        _exit_after(EXIT)
         await self._peer.settled(self._grace)
         try:
             async with asyncio.timeout(SHUTDOWN):
                 await served.shutdown()
+        except TimeoutError:
+            log.warning("What is still running after %s seconds is left behind.", SHUTDOWN)
         except Exception:
             log.exception("The end was not orderly")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FLUSH):
                 await self._peer.drained()
         self._peer.close()
+        _exit_after(LINGER)
 
     def _ended(self) -> None:
         """stdin is at its end."""
@@ -123,3 +126,10 @@ class _Connection:
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._over.set))
             else:
                 loop.add_signal_handler(number, self._over.set)
+
+
+def _exit_after(seconds: float) -> None:
+    """End the process then, if it has not ended by itself: a thread that can't be stopped would keep it."""
+    timer = threading.Timer(seconds, os._exit, [0])
+    timer.daemon = True
+    timer.start()

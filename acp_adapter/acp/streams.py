@@ -79,7 +79,8 @@ class PipeSink:
 
     def close(self) -> None:
         """Let go of the pipe, and of what nobody has read by now."""
-        self._transport.abort()
+        if not self._transport.is_closing():
+            self._transport.abort()
 
 
 class _FlowProtocol(asyncio.BaseProtocol):
