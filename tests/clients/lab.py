@@ -112,9 +112,6 @@ class Lab:
                 await self._finish(client)
         finally:
             await client.close()
-        faults = aftermath.log_faults(client.process.stderr)
-        for fault in faults:
-            self.referee.fault(fault)
 
     async def _finish(self, client: RawClient) -> None:
         """Cancel what still runs; then every request is answered, and the agent goes with its input."""
@@ -143,5 +140,7 @@ class Lab:
         left = [f"still running: {process}" for process in aftermath.left_processes(self.marker, self.folder)]
         found = [*aftermath.ledger_faults(self.home), *aftermath.privacy_faults(self.home)]
         found += aftermath.secret_faults(self.home, KEY)
+        for log in self.folder.glob("*.stderr"):
+            found += aftermath.log_faults(log.read_text("utf-8", "replace"), KEY)
         found += [f"the model was asked badly: {asked.complaint}" for asked in self.model.requests if asked.complaint]
         return [*left, *(fault for fault in found if not self.referee.is_allowed(fault))]

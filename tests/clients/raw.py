@@ -171,7 +171,7 @@ class RawClient:
         return [f for f in self.frames if not f.sent and isinstance(f.data, dict) and f.data.get("method") == method]
 
     async def until(self, condition: Callable[[], T], what: str, timeout: float = WAIT) -> T:
-        """Wait until the condition, looked at after every frame, holds; its value."""
+        """Wait until the condition, looked at after every frame and now and then, holds; its value."""
         end = time.monotonic() + timeout
         while not (value := condition()):
             self._news.clear()
@@ -179,7 +179,7 @@ class RawClient:
             if left <= 0 or self._reader.done():
                 raise WaitedInVain(self._story(f"waited {timeout} s for {what}" if left <= 0 else f"no {what}"))
             try:
-                await asyncio.wait_for(self._news.wait(), left)
+                await asyncio.wait_for(self._news.wait(), min(left, 0.1))
             except TimeoutError:
                 continue
         return value

@@ -294,6 +294,19 @@ def test_a_second_initialize_may_not_echo_the_version() -> None:
     assert any("it speaks 1" in fault for fault in talk.referee.faults)
 
 
+def test_a_waiting_prompt_may_be_answered_before_the_running_one() -> None:
+    talk = Talk()
+    talk.prompts(3)
+    talk.call(status="in_progress")
+    talk.says()
+    talk.prompts(4)
+    talk.fails(4, -32800)
+    talk.says(" goes on")
+    talk.changes("completed")
+    talk.ends(3)
+    assert talk.referee.faults == []
+
+
 def test_an_allowed_fault_is_not_reported() -> None:
     talk = Talk()
     talk.referee.allow("is not JSON")

@@ -42,7 +42,9 @@ def secret_faults(home: Path, secret: str) -> Iterator[str]:
             yield f"the file {path.relative_to(home)} holds a secret"
 
 
-def log_faults(stderr: str) -> Iterator[str]:
+def log_faults(stderr: str, secret: str) -> Iterator[str]:
+    if secret in stderr:
+        yield "stderr holds a secret"
     for line in stderr.splitlines():
         if any(word in line for word in NOISE):
             yield f"on stderr: {line[:300]}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
-from tests.clients.checks.rule import Answer, Asked, Fault, Rule
+from tests.clients.checks.rule import Answer, Asked, Fault, Prompts, Rule
 
 NEXT = {
     "pending": {"pending", "in_progress", "failed"},
@@ -32,14 +32,13 @@ class ToolCallsLive(Rule):
         super().__init__(fault)
         self._calls: dict[str, dict[str, Call]] = {}
         self._loading: set[str] = set()
-        self._prompts: dict[str, int] = {}
+        self._prompts = Prompts()
 
     def client_asked(self, asked: Asked) -> None:
         if asked.method == "session/load":
             self._loading.add(asked.session)
             self._calls[asked.session] = {}
-        elif asked.method == "session/prompt":
-            self._prompts[asked.session] = self._prompts.get(asked.session, 0) + 1
+        self._prompts.asked(asked)
 
     def agent_updated(self, session: str, kind: str, update: dict[str, Any]) -> None:
         calls = self._calls.setdefault(session, {})
@@ -67,12 +66,11 @@ class ToolCallsLive(Rule):
         self._check_options(asked.params.get("options") or [])
 
     def agent_answered(self, asked: Asked, answer: Answer) -> None:
-        if asked.method == "session/prompt":
-            self._prompts[asked.session] = self._prompts.get(asked.session, 1) - 1
+        if self._prompts.answered(asked):
             self._all_closed(asked.session, "its prompt was answered")
         elif asked.method == "session/load":
             self._loading.discard(asked.session)
-            if not self._prompts.get(asked.session):
+            if not self._prompts.running(asked.session):
                 self._all_closed(asked.session, "the load was answered")
 
     def _announced(self, session: str, call_id: str, update: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from tests.clients.checks.rule import Answer, Asked, Fault, Rule
+from tests.clients.checks.rule import Answer, Asked, Fault, Prompts, Rule
 
 NEEDS = {
     "fs/read_text_file": ("fs", "readTextFile"),
@@ -80,6 +80,10 @@ class TerminalsAreReleased(Rule):
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault)
         self._open: dict[str, str] = {}
+        self._prompts = Prompts()
+
+    def client_asked(self, asked: Asked) -> None:
+        self._prompts.asked(asked)
 
     def client_answered(self, asked: Asked, answer: Answer) -> None:
         if asked.method == "terminal/create" and answer.fields.get("terminalId"):
@@ -100,7 +104,7 @@ class TerminalsAreReleased(Rule):
                 self.fault(f"{kind} shows {shown.get('terminalId')!r}, which is no open terminal of this session")
 
     def agent_answered(self, asked: Asked, answer: Answer) -> None:
-        if asked.method == "session/prompt":
+        if self._prompts.answered(asked):
             for terminal in [name for name, session in self._open.items() if session == asked.session]:
                 self.fault(f"terminal {terminal!r} was not released when the prompt was answered")
                 del self._open[terminal]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from tests.clients.checks.rule import Answer, Asked, Fault, Rule
+from tests.clients.checks.rule import Answer, Asked, Fault, Prompts, Rule
 
 ROLES = {"user_message_chunk": "user", "agent_message_chunk": "answer", "agent_thought_chunk": "thought"}
 
@@ -18,8 +18,10 @@ class MessageIdsAreStable(Rule):
         self._roles = roles
         self._current: dict[tuple[str, str], str] = {}
         self._finished: set[tuple[str, str]] = set()
+        self._prompts = Prompts()
 
     def client_asked(self, asked: Asked) -> None:
+        self._prompts.asked(asked)
         if asked.method == "session/load":
             self._forget(asked.session)
 
@@ -42,7 +44,7 @@ class MessageIdsAreStable(Rule):
 
     def agent_answered(self, asked: Asked, answer: Answer) -> None:
         """The messages of a turn end with it, those of a replay with the load."""
-        if asked.method in {"session/prompt", "session/load"}:
+        if self._prompts.answered(asked) or asked.method == "session/load":
             for role in ROLES.values():
                 if ended := self._current.pop((asked.session, role), None):
                     self._finished.add((asked.session, ended))

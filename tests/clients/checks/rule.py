@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
-from attrs import define
+from attrs import define, field
 
 Fault = Callable[[str], None]
 
 
 @define
 class Asked:
-    """A request of either side. `params` is an empty dict where the frame had none, or something else than that."""
+    """A request of either side. `params` is an empty dict where the frame had none, or something else than that.
+
+    `number` counts up: of two requests the earlier one has the smaller number.
+    """
 
     id: Any
     method: str
     params: dict[str, Any]
+    number: int = field(factory=count().__next__)
 
     @property
     def session(self) -> str:
@@ -34,6 +39,28 @@ class Answer:
     @property
     def fields(self) -> dict[str, Any]:
         return self.result if isinstance(self.result, dict) else {}
+
+
+class Prompts:
+    """The prompts of each session that are not answered yet, oldest first: the first one's turn runs, others wait."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, list[Asked]] = {}
+
+    def running(self, session: str) -> bool:
+        return bool(self._open.get(session))
+
+    def asked(self, asked: Asked) -> None:
+        if asked.method == "session/prompt":
+            self._open.setdefault(asked.session, []).append(asked)
+
+    def answered(self, asked: Asked) -> bool:
+        """Note an answer; whether it ended a running turn, and not a prompt that waited behind it."""
+        waiting = self._open.get(asked.session, [])
+        if asked not in waiting:
+            return False
+        waiting.remove(asked)
+        return not any(other.number < asked.number for other in waiting)
 
 
 class Rule:

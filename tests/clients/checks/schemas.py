@@ -14,8 +14,8 @@ from typing import Any
 import jsonschema_rs
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-UNSTABLE = {"session/fork"}
-"""The methods of the unstable protocol that this agent speaks; all else must be in the stable schema."""
+UNSTABLE = {"session/fork", "initialize"}
+"""What this agent speaks of the unstable protocol: fork, and saying so. All else must be in the stable schema."""
 
 
 def _file(name: str) -> Path:

@@ -28,6 +28,7 @@ class Wire:
         self._rules = rules
         self._to_agent: dict[str, list[Asked]] = {}
         self._to_client: dict[str, Asked] = {}
+        self._ever_asked: set[str] = set()
         self._broken = 0
 
     def unanswered(self) -> list[Asked]:
@@ -93,6 +94,7 @@ class Wire:
         self._check("client", method, "Request", params)
         asked = Asked(frame["id"], method, _object(params))
         self._to_client[_key(asked.id)] = asked
+        self._ever_asked.add(_key(asked.id))
         for rule in self._rules:
             rule.agent_asked(asked)
 
@@ -107,7 +109,7 @@ class Wire:
             for rule in self._rules:
                 rule.agent_updated(str(params.get("sessionId")), str(update.get("sessionUpdate")), update)
             return
-        if method == "$/cancel_request" and _key(params.get("requestId")) not in self._to_client:
+        if method == "$/cancel_request" and _key(params.get("requestId")) not in self._ever_asked:
             self._fault(f"the agent cancels {params.get('requestId')!r}, which it did not ask")
         for rule in self._rules:
             rule.agent_told(method, params)
