@@ -68,19 +68,23 @@ def check_unchanged(document: Document, ctx: ToolContext) -> None:
 
 
 async def save(document: Document, text: Text, ctx: ToolContext, *, whole: bool) -> None:
-    """Write the file, to its end even if the call is cancelled meanwhile. Raises ToolError.
+    """Write the file. Raises ToolError. Cancelled meanwhile, a write to disk is done and known all the same; a write
+    that the editor has not answered is taken for an unknown change.
 
     `whole`: the session now knows all of it. A part that is changed in an unseen file leaves it unseen.
     """
-    await uninterrupted(_save(document, text, ctx, whole))
-
-
-async def _save(document: Document, text: Text, ctx: ToolContext, whole: bool) -> None:
+    remembered = whole or document.path in ctx.memory.seen
     if not await _written_by_editor(document, text, ctx):
-        if document.in_editor:
-            text = await asyncio.to_thread(_as_on_disk, document, text)
-        await asyncio.to_thread(disk.write, document.path, text.encode())
-    if whole or document.path in ctx.memory.seen:
+        await uninterrupted(_to_disk(document, text, ctx, remembered))
+    elif remembered:
+        ctx.memory.seen[document.path] = text.digest
+
+
+async def _to_disk(document: Document, text: Text, ctx: ToolContext, remembered: bool) -> None:
+    if document.in_editor:
+        text = await asyncio.to_thread(_as_on_disk, document, text)
+    await asyncio.to_thread(disk.write, document.path, text.encode())
+    if remembered:
         ctx.memory.seen[document.path] = text.digest
 
 

@@ -23,7 +23,7 @@ QUIET = {
 }
 """What keeps programs from waiting for a person who can't answer them."""
 
-_STARTUP = ("BASH_ENV", "ENV", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "RIPGREP_CONFIG_PATH")
+_STARTUP = ("BASH_ENV", "ENV", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS")
 _SECRET_NAME = re.compile(
     r"(TOKEN|SECRET|API_?KEY)S?(_|$)|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE|(^|_)(KEYS?|PASS|PAT|DSN)(_|$)",
     re.IGNORECASE,

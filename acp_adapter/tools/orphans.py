@@ -83,8 +83,6 @@ def _group_exists(group: int) -> bool:
 def _send(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
-        if number == signal.SIGTERM:
-            os.kill(pid, signal.SIGCONT)
 
 
 def _guard(token: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -120,13 +119,12 @@ class FakeEditor:
 
 def living_children() -> list[str]:
     """Processes that a tool of this program or this program itself started, wherever they are now."""
+    own = {child.pid for child in psutil.Process().children(recursive=True)}
     found = []
     for process in psutil.process_iter():
         try:
-            if process.status() == psutil.STATUS_ZOMBIE or process.pid == os.getpid():
-                continue
             marked = process.environ().get(orphans.MARK, "").startswith(processes._PROGRAM)
-            if marked or os.getpid() in [parent.pid for parent in process.parents()]:
+            if (marked or process.pid in own) and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(f"{process.pid} {' '.join(process.cmdline())}")
         except psutil.Error:
             continue

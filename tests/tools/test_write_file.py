@@ -8,11 +8,13 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from acp_adapter.errors import ToolError
+from acp_adapter.tools import disk
 from tests.tools.bench import Bench, FakeEditor
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX file modes and links")
@@ -186,17 +188,51 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(bench: Bench) -> None:
     assert [(path.name, path.read_text()) for path in bench.cwd.iterdir()] == [("a.txt", "old\n")]
 
 
-async def test_a_cancelled_write_is_whole_and_remembered(bench: Bench) -> None:
-    (bench.cwd / "a.txt").write_text("old\n" * 1000)
-    await bench.call("read_file", path="a.txt")
-    for _ in range(20):
-        task = asyncio.create_task(bench.call("write_file", path="a.txt", content="new\n" * 1000))
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        assert (bench.cwd / "a.txt").read_text() in ("old\n" * 1000, "new\n" * 1000)
-    await bench.call("write_file", path="a.txt", content="last\n")
-    assert [path.name for path in bench.cwd.iterdir()] == ["a.txt"]
+async def test_a_write_that_is_cancelled_on_the_way_is_done_and_known(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_the_way, go_on, write = threading.Event(), threading.Event(), disk.write
+
+    def slow_write(path: Path, data: bytes) -> None:
+        on_the_way.set()
+        assert go_on.wait(10)
+        write(path, data)
+
+    monkeypatch.setattr(disk, "write", slow_write)
+    task = asyncio.create_task(bench.call("write_file", path="a.txt", content="new\n"))
+    await asyncio.to_thread(on_the_way.wait, 10)
+    task.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
+    assert (bench.cwd / "a.txt").read_text() == "new\n"
+    await bench.call("write_file", path="a.txt", content="next\n")
+
+
+async def test_a_reader_never_sees_a_part(bench: Bench) -> None:
+    path, contents, seen = bench.cwd / "a.txt", ("a" * 3_000_000, "b" * 3_000_000), set()
+    path.write_text(contents[0])
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            seen.add(path.read_text())
+
+    looking = asyncio.create_task(asyncio.to_thread(look))
+    for n in range(10):
+        await asyncio.to_thread(disk.write, path, contents[n % 2].encode())
+    done.set()
+    await looking
+    assert seen <= set(contents)
+
+
+@POSIX
+async def test_a_hard_link_keeps_the_old_content(bench: Bench) -> None:
+    (bench.cwd / "a.txt").write_text("old\n")
+    (bench.cwd / "copy.txt").hardlink_to(bench.cwd / "a.txt")
+    await bench.call("edit_file", path="a.txt", old_text="old", new_text="new")
+    assert (bench.cwd / "copy.txt").read_text() == "old\n"
 
 
 async def test_edits_of_one_file_at_once_all_arrive(bench: Bench) -> None:
