@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import select
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -95,4 +96,7 @@ class DescriptorHandler(logging.Handler):
         # Not through sys.stderr, whose lock a thread that waits would hold at the interpreter's end.
         rest = memoryview(data)
         while rest:
-            rest = rest[os.write(self._fd, rest) :]
+            try:
+                rest = rest[os.write(self._fd, rest) :]
+            except BlockingIOError:
+                select.select([], [self._fd], [])

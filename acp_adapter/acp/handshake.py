@@ -47,8 +47,10 @@ def answer(line: bytes) -> tuple[bytes, dict[str, Any]] | None:
 
     None for anything else: that is left to the peer, which knows what to say to it.
     """
+    if b"\\ud" in line.lower():
+        return None  # may hold a lone surrogate
     try:
-        request = json.loads(line)
+        request = json.loads(line.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
     if not isinstance(request, dict) or request.get("jsonrpc") != "2.0" or request.get("method") != "initialize":
@@ -58,6 +60,10 @@ def answer(line: bytes) -> tuple[bytes, dict[str, Any]] | None:
         return None
     response = {"jsonrpc": "2.0", "id": msg_id, "result": negotiate(params)}
     return json.dumps(response, separators=(",", ":")).encode("ascii") + b"\n", params
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
 
 
 def _is_version(value: object) -> bool:

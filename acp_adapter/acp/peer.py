@@ -55,6 +55,7 @@ class Peer(JsonRPCProtocol):
         self.client: types.InitializeRequest | None = None
         self._lines = LineSplitter()
         self._ids = itertools.count(1)
+        self._ending = False
         self._closed = False
         self._running: dict[Id, asyncio.Future[Any]] = {}
         self._after: dict[Id, list[Callable[[], None]]] = {}
@@ -128,6 +129,10 @@ class Peer(JsonRPCProtocol):
         else:
             callback()
 
+    def refuse(self) -> None:
+        """Serve nothing new from now on. What runs goes on, and the editor's answers still come in."""
+        self._ending = True
+
     async def settled(self, timeout: float) -> None:
         """Wait until no request of the editor is unanswered, but no longer than `timeout` seconds."""
         if self._running:
@@ -156,17 +161,20 @@ class Peer(JsonRPCProtocol):
         try:
             data = decode(line)
             self.handle_message(self.structure_message(data))
-        except Exception as fault:  # noqa: BLE001  (the error boundary for what no handler has got yet)
+        except Exception as fault:  # the error boundary for what no handler has got yet
             if expects_answer(data):
                 self._send_response(cast(Any, id_of(data)), error=response_error(fault))
             else:
-                log.warning("Ignored a message that can't be handled: %s", fault)
+                bug = None if isinstance(fault, AcpAdapterError) else fault
+                log.warning("Ignored a message that can't be handled: %s", fault, exc_info=bug)
 
     def structure_message(self, data: Any) -> Any:
         """The checked message with its params as the class they are. Raises AcpAdapterError."""
         if is_response(data):
             return JsonRPCResponseMessage(data.get("id"), self.VERSION, data)
         check_envelope(data)
+        if self._ending:
+            raise InvalidRequest("The agent is about to end.")
         method = data["method"]
         self._get_handler(method)
         params = self._params(method, data.get("params"))
@@ -226,8 +234,9 @@ class Peer(JsonRPCProtocol):
             future.set_result(result["result"])
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
+        """Cancel after what has come before has begun: a handler that never ran could not say what it undid."""
         if task := self._running.get(msg_id):
-            task.cancel()
+            asyncio.get_running_loop().call_soon(task.cancel)
 
     async def _cancel(self, params: types.CancelRequestNotification) -> None:
         """For an editor that sends it as a request."""
@@ -262,9 +271,8 @@ class Peer(JsonRPCProtocol):
 
     def _send_data(self, data: Any) -> None:
         """pygls' way out, for requests."""
-        self.outbox.put(
-            encode({"jsonrpc": self.VERSION, "id": data.id, "method": data.method, "params": unstructure(data.params)})
-        )
+        message = {"jsonrpc": self.VERSION, "id": data.id, "method": data.method, "params": unstructure(data.params)}
+        self.outbox.put(encode(message))
 
 
 def client_error(error: Any) -> ClientError:

@@ -86,6 +86,7 @@ class _Connection:
 
     async def _end(self, served: Lifecycle) -> None:
         _exit_after(EXIT)
+        self._peer.refuse()
         await self._peer.settled(self._grace)
         try:
             async with asyncio.timeout(SHUTDOWN):
@@ -101,7 +102,8 @@ class _Connection:
         _exit_after(LINGER)
 
     def _ended(self) -> None:
-        """stdin is at its end."""
+        """stdin is at its end. What is left of a line is one: a script may not have ended its last."""
+        self._peer.feed(b"\n")
         self._grace = GRACE
         self._over.set()
 

@@ -40,6 +40,8 @@ def run(load: Callable[[], Build] = _agent) -> int:
     except OSError:
         sys.stderr.write("acp-adapter speaks the Agent Client Protocol on stdin and stdout; one of them is closed.\n")
         return 2
+    if os.isatty(source):
+        sys.stderr.write("This is an agent: it waits for an editor's messages. To talk to it, run: acp-adapter chat\n")
     received, client = shake_hands(source, sink)
     if not received and client is None:
         return 0

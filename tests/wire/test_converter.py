@@ -64,7 +64,7 @@ def test_the_golden_frames_hold_every_class_and_every_method() -> None:
 
 
 @pytest.mark.parametrize("cls", structs(), ids=lambda cls: cls.__name__)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_any_object_is_the_same_after_writing_and_reading(cls: type[Struct], data: st.DataObject) -> None:
     value = data.draw(instances(cls))
@@ -76,7 +76,7 @@ def test_any_object_is_the_same_after_writing_and_reading(cls: type[Struct], dat
 
 
 @pytest.mark.parametrize("method", types.METHODS.values())
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_what_is_written_is_what_the_schema_asks_for(method: types.Method[Any, Any], data: st.DataObject) -> None:
     for part, suffixes in (("params", ("Request", "Notification")), ("result", ("Response",))):

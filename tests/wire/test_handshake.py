@@ -63,6 +63,9 @@ def test_a_well_formed_request_is_answered_with_its_id(msg_id: Any) -> None:
         b"nope",
         b"[" * 100_000,
         b'{"id":1}',
+        b'\xff{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"x":NaN}}',
+        line({**INITIALIZE, "id": "\ud800"}),
         line({**INITIALIZE, "jsonrpc": "1.0"}),
         line({**INITIALIZE, "method": "session/new"}),
         line({**INITIALIZE, "id": True}),
@@ -75,7 +78,7 @@ def test_a_well_formed_request_is_answered_with_its_id(msg_id: Any) -> None:
         line({**INITIALIZE, "params": {"protocolVersion": 65536}}),
         line({k: v for k, v in INITIALIZE.items() if k != "id"}),
     ],
-    ids=lambda each: each[:70].decode(),
+    ids=repr,
 )
 def test_anything_else_is_left_to_the_peer(left: bytes) -> None:
     assert answer(left) is None

@@ -338,7 +338,7 @@ READ = types.ReadTextFileRequest("s", "/a")
 async def asked(here: Wire) -> Any:
     """The one request that the editor sees."""
     await asyncio.sleep(0)
-    (frame,) = await here.frames()
+    (frame,) = await here.frames(settle=0)
     return frame
 
 
@@ -463,6 +463,16 @@ async def test_at_the_end_of_the_connection_every_question_fails_and_every_handl
     with pytest.raises(ClientError, match="closed the connection"):
         await here.peer.request(types.FS_READ_TEXT_FILE, READ, timeout=None)
     await asyncio.wait_for(stopped.wait(), 1)
+
+
+async def test_on_the_way_out_nothing_new_is_served_but_answers_still_come_in() -> None:
+    here = wire()
+    task = asyncio.create_task(here.peer.request(types.FS_READ_TEXT_FILE, READ, timeout=5))
+    question = await asked(here)
+    here.peer.refuse()
+    assert [outcome(each) for each in await here.ask(prompt(1))] == [(1, -32600)]
+    here.send({"jsonrpc": "2.0", "id": question["id"], "result": {"content": "x"}})
+    assert (await task).content == "x"
 
 
 async def test_text_with_a_lone_surrogate_goes_in_and_out_as_a_replacement_character() -> None:

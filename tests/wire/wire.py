@@ -41,9 +41,9 @@ class Wire:
     def fast(self) -> None:
         self.peer.outbox.resume()
 
-    async def frames(self) -> list[Any]:
-        """What came out since the last look, once every request that can be answered is."""
-        await self.peer.settled(5)
+    async def frames(self, settle: float = 5) -> list[Any]:
+        """What came out since the last look, once every request is answered or `settle` seconds have passed."""
+        await self.peer.settled(settle)
         await self.peer.drained()
         out, self._out = self._out, b""
         assert out.endswith(b"\n") or not out

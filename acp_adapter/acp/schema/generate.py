@@ -181,7 +181,8 @@ class Generator:
     # -- classes
 
     def structure(self, name: str, of: str, parts: list[Node], tag: tuple[str, str] | None) -> str:
-        required, optional = [], []
+        required: list[str] = []
+        optional: list[str] = []
         for prop, node, needed in _members(self.defs, parts):
             if tag is None or prop != tag[0]:
                 (required if needed else optional).append(self.attribute(prop, node, needed))
