@@ -56,7 +56,8 @@ class Turns:
     async def take(self, work: Work) -> StopReason:
         """Do `work` in its turn. Raises what it raises.
 
-        A cancelled caller (`$/cancel_request`) cancels this turn and gets its stop reason, `cancelled`.
+        A cancelled caller (`$/cancel_request`) cancels this turn and gets its stop reason, `cancelled`: at once
+        where the turn has not begun. Its prompt is stored in its place all the same.
         """
         turn = Turn(work)
         self._queue.append(turn)
@@ -65,9 +66,9 @@ class Turns:
             try:
                 return await asyncio.shield(turn.task)
             except asyncio.CancelledError:
-                if turn.task.done():
-                    return "cancelled"
                 turn.cancel()
+                if turn.task.done() or not turn.running:
+                    return "cancelled"
 
     def cancel(self) -> None:
         """Stop the running turn, if any. Those that wait behind it are not touched."""

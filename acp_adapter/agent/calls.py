@@ -52,29 +52,50 @@ class ToolRunner:
     keep: Callable[[Message], Awaitable[None]]
     emit: Emit
 
-    async def run(self, call: ToolCall) -> None:
-        """Give `call` exactly one result, whatever happens to it; a cancellation goes on after that is stored."""
-        running = _RunningCall(self, call)
-        try:
-            result = await running.result()
-        except asyncio.CancelledError:
-            await running.close(ToolResult("The user cancelled this call before it was done.", failed=True))
-            raise
-        await running.close(result)
+    async def run(self, calls: Sequence[ToolCall]) -> None:
+        """Give each call exactly one result, whatever happens to it.
+
+        They are announced in the model's order and then run at once. A cancellation goes on after the results of
+        those that were announced are stored.
+        """
+        announced = []
+        for call in calls:
+            announced.append(_AnnouncedCall(self, call))
+            await announced[-1].announce()
+        async with asyncio.TaskGroup() as group:
+            for each in announced:
+                group.create_task(each.run())
 
 
-class _RunningCall:
+class _AnnouncedCall:
     def __init__(self, runner: ToolRunner, call: ToolCall) -> None:
         self._runner = runner
         self._call = call
         self._begun = time.monotonic()
+        self._context = self._new_context()
+        self._ready: tuple[Tool, dict[str, Any], Intent] | None = None
+        self._hopeless: ToolResult | None = None
         self._start: ToolCallStarted | None = None
         self._plan: Sequence[dict[str, Any]] | None = None
 
-    async def result(self) -> ToolResult:
-        """The call's result; failures of every kind become failed results that the model reads."""
+    async def announce(self) -> None:
+        """Check the call, state its intent and show it. What is wrong with it becomes its result in `run`."""
+        self._hopeless = await self._or_failure(self._prepare())
+        self._start = started(self._call, self._ready[2] if self._ready else None)
+        self._runner.emit(self._start)
+
+    async def run(self) -> None:
         try:
-            return await self._attempt()
+            result = self._hopeless or await self._or_failure(self._permitted())
+        except asyncio.CancelledError:
+            await self._close(ToolResult("The user cancelled this call before it was done.", failed=True))
+            raise
+        await self._close(result or ToolResult(""))
+
+    async def _or_failure(self, work: Awaitable[ToolResult | None]) -> ToolResult | None:
+        """What `work` gives; failures of every kind become failed results that the model reads."""
+        try:
+            return await work
         except AcpAdapterError as fault:
             return ToolResult(fault.message, failed=True)
         except Exception:  # a bug in one tool must not take the turn with it
@@ -82,10 +103,26 @@ class _RunningCall:
             log.exception("tool %s failed, incident %s", self._call.name, incident)
             return ToolResult(f"The tool failed inside (incident {incident}; see the log).", failed=True)
 
-    async def close(self, result: ToolResult) -> None:
+    async def _prepare(self) -> None:
+        tool = self._runner.tools.get(self._call.name)
+        if tool is None:
+            names = ", ".join(sorted(self._runner.tools))
+            raise ToolError(f"There is no tool {self._call.name!r}. The tools are: {names}.")
+        args = checked(tool.parameters, parsed(self._call.arguments))
+        self._ready = tool, args, await tool.intent(args, self._context)
+
+    async def _permitted(self) -> ToolResult:
+        assert self._ready is not None
+        tool, args, intent = self._ready
+        if refusal := await self._runner.gatekeeper.permit(self._call, intent):
+            return ToolResult(refusal, failed=True)
+        self._runner.emit(ToolCallChanged(self._call.id, status="in_progress"))
+        return await tool.run(args, self._context)
+
+    async def _close(self, result: ToolResult) -> None:
         """Store the result, then show it."""
-        start = self._start or self._announce(None)
-        details = details_of(start, result, time.monotonic() - self._begun, self._plan)
+        assert self._start is not None
+        details = details_of(self._start, result, time.monotonic() - self._begun, self._plan)
         await self._runner.keep(
             Message(
                 role="tool",
@@ -97,26 +134,7 @@ class _RunningCall:
         )
         self._runner.emit(finished(self._call.id, result))
 
-    async def _attempt(self) -> ToolResult:
-        tool = self._runner.tools.get(self._call.name)
-        if tool is None:
-            names = ", ".join(sorted(self._runner.tools))
-            raise ToolError(f"There is no tool {self._call.name!r}. The tools are: {names}.")
-        args = checked(tool.parameters, parsed(self._call.arguments))
-        context = self._context()
-        intent = await tool.intent(args, context)
-        self._announce(intent)
-        if refusal := await self._runner.gatekeeper.permit(self._call, intent):
-            return ToolResult(refusal, failed=True)
-        self._runner.emit(ToolCallChanged(self._call.id, status="in_progress"))
-        return await tool.run(args, context)
-
-    def _announce(self, intent: Intent | None) -> ToolCallStarted:
-        self._start = started(self._call, intent)
-        self._runner.emit(self._start)
-        return self._start
-
-    def _context(self) -> ToolContext:
+    def _new_context(self) -> ToolContext:
         workspace = self._runner.workspace
         return ToolContext(
             call_id=self._call.id,

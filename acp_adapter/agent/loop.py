@@ -36,7 +36,7 @@ from acp_adapter.providers.port import (
     TextDelta,
 )
 from acp_adapter.tools.port import Tool, ToolResult
-from acp_adapter.transcript import Message, ToolCall, Transcript, Usage
+from acp_adapter.transcript import Message, Transcript, Usage
 
 log = logging.getLogger(__name__)
 
@@ -116,11 +116,12 @@ class AIAgent:
 
     async def _steps(self) -> StopReason:
         provider = await self.choose()
+        runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit)
         for _ in range(self.max_steps):
             completed = await self._model_step_with_room(provider)
             if completed.finish_reason in ("length", "content_filter") or not completed.message.tool_calls:
                 return STOPS.get(completed.finish_reason, "end_turn")
-            await self._run_calls(completed.message.calls())
+            await runner.run(completed.message.calls())
         return "max_turn_requests"
 
     async def compact(self, focus: str | None = None) -> None:
@@ -186,10 +187,3 @@ class AIAgent:
         message = completed.message
         if completed.finish_reason == "stop" and not message.text().strip() and not message.tool_calls:
             raise BrokenStream("The model ended its turn without an answer. Try again, or choose another model.")
-
-    async def _run_calls(self, calls: list[ToolCall]) -> None:
-        """All calls of one step at once."""
-        runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit)
-        async with asyncio.TaskGroup() as group:
-            for call in calls:
-                group.create_task(runner.run(call))
