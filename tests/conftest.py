@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.clients.lab import Lab
 from tests.stub_model import StubModel
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what its clients last sent and received."""
+    report = yield
+    lab = getattr(item, "funcargs", {}).get("lab")
+    if report.failed and isinstance(lab, Lab):
+        report.sections += [(f"frames of {name}", story) for name, story in lab.stories()]
+    return report
 
 
 @pytest.fixture

@@ -140,8 +140,9 @@ class Editor:
         return None
 
     async def _create(self, params: Params) -> Any:
+        terminal = await Terminal.start(params)
         name = f"term-{len(self.terminals) + 1}"
-        self.terminals[name] = await Terminal.start(params)
+        self.terminals[name] = terminal
         return {"terminalId": name}
 
     async def _output(self, params: Params) -> Any:

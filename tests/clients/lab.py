@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,11 @@ class Lab:
             replayed = await again.load(session, self.project)
             found = differences(client.live[session], replayed)
             assert not found, "the replay differs from what was shown live:\n" + "\n".join(found)
+
+    def stories(self) -> Iterator[tuple[str, str]]:
+        """Of each agent: its name, and the end of what went to and fro."""
+        for number, client in enumerate(self._clients, 1):
+            yield f"agent {number}", client.story()
 
     async def close(self) -> list[str]:
         """End everything in an orderly way; every breach of a rule in the whole test."""

@@ -1,6 +1,6 @@
 """A raw ACP client: writes what it is told, right or wrong, and sees every line that comes back.
 
-Every wait is bounded; when one fails, the error shows the last frames and the agent's stderr.
+Every wait is bounded; when one fails, `story` shows the last frames and the agent's stderr.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RpcError(Exception):
 
 
 class WaitedInVain(AssertionError):
-    """What was waited for did not come. The message shows what came instead."""
+    """What was waited for did not come."""
 
 
 @define
@@ -177,7 +177,7 @@ class RawClient:
             self._news.clear()
             left = end - time.monotonic()
             if left <= 0 or self._reader.done():
-                raise WaitedInVain(self._story(f"waited {timeout} s for {what}" if left <= 0 else f"no {what}"))
+                raise WaitedInVain(f"waited {timeout} s for {what}" if left <= 0 else f"the agent went without {what}")
             try:
                 await asyncio.wait_for(self._news.wait(), min(left, 0.1))
             except TimeoutError:
@@ -262,7 +262,7 @@ class RawClient:
         try:
             code = await self.process.ended(timeout)
         except TimeoutError:
-            raise WaitedInVain(self._story(f"the agent still runs after {timeout} s")) from None
+            raise WaitedInVain(f"the agent still runs after {timeout} s") from None
         await asyncio.wait({self._reader}, timeout=5)
         return code
 
@@ -273,7 +273,8 @@ class RawClient:
         await self.editor.close()
         await self.process.close()
 
-    def _story(self, what: str) -> str:
-        tail = "\n".join(map(str, self.frames[-25:]))
-        ended = "" if self.process.code is None else f" (the agent ended with code {self.process.code})"
-        return f"{what}{ended}\n--- last frames\n{tail}\n--- stderr\n{self.process.stderr[-3000:]}"
+    def story(self) -> str:
+        """The last frames, the exit code if it has one, and the end of stderr."""
+        tail = "\n".join(map(str, self.frames[-30:]))
+        ended = "" if self.process.code is None else f"(the agent ended with code {self.process.code})"
+        return f"{tail}\n{ended}\n--- stderr\n{self.process.stderr[-3000:]}"

@@ -60,13 +60,22 @@ async def test_a_buffer_that_changed_since_it_was_read_is_not_overwritten(lab: L
     assert client.editor.buffers[path] == "one, and the user typed on\n"
 
 
-@pytest.mark.parametrize(
-    "refusal", [editor.refuse(-32603, "disk on fire"), editor.answer(None), editor.answer({"content": 5})]
-)
-async def test_an_editor_that_refuses_fails_the_call_and_the_turn_goes_on(lab: Lab, refusal: editor.Policy) -> None:
+async def test_a_file_that_the_editor_says_it_can_not_give_is_read_from_disk(lab: Lab) -> None:
+    (lab.project / "a.txt").write_text("on disk")
+    lab.model.add(C("c1", READ, {"path": "a.txt"}), T("ok"))
+    refusal = editor.refuse(-32603, "not in this project")
+    client = await lab.start(Editor(offers=capabilities(fs=True), overrides={"fs/read_text_file": refusal}))
+    turn = await client.prompt(await client.new(lab.project), "go")
+    assert turn.call("c1")["status"] == "completed"
+    assert "on disk" in lab.model.requests[-1].texts("tool")[0]
+
+
+@pytest.mark.parametrize("nonsense", [None, {"content": 5}, "text", [], {}], ids=repr)
+async def test_an_editor_that_answers_nonsense_fails_the_call_and_the_turn_goes_on(lab: Lab, nonsense: object) -> None:
     (lab.project / "a.txt").write_text("x")
     lab.model.add(C("c1", READ, {"path": "a.txt"}), T("pity"))
-    client = await lab.start(Editor(offers=capabilities(fs=True), overrides={"fs/read_text_file": refusal}))
+    overrides = {"fs/read_text_file": editor.answer(nonsense)}
+    client = await lab.start(Editor(offers=capabilities(fs=True), overrides=overrides))
     turn = await client.prompt(await client.new(lab.project), "go")
     assert (turn.stop_reason, turn.text, turn.call("c1")["status"]) == ("end_turn", "pity", "failed")
 

@@ -59,7 +59,15 @@ async def test_two_commands_of_one_step_have_two_terminals(lab: Lab) -> None:
     assert sorted(text.split()[0] for text in lab.model.requests[-1].texts("tool")) == ["one", "two"]
 
 
-@pytest.mark.parametrize("method", ["terminal/create", "terminal/wait_for_exit", "terminal/output"])
+async def test_a_command_runs_without_the_editor_where_that_has_no_terminal_left(lab: Lab) -> None:
+    lab.model.add(C("c1", SHELL, {"command": "echo hi"}), T("ok"))
+    client = await lab.start(terminals())
+    client.editor.overrides["terminal/create"] = editor.refuse(-32603, "no more terminals")
+    turn = await client.prompt(await client.new(lab.project), "go")
+    assert (turn.call("c1")["status"], output(turn.call("c1")).strip()) == ("completed", "hi")
+
+
+@pytest.mark.parametrize("method", ["terminal/wait_for_exit", "terminal/output"])
 async def test_an_editor_that_refuses_fails_the_call_and_the_turn_goes_on(lab: Lab, method: str) -> None:
     lab.model.add(C("c1", SHELL, {"command": "echo hi"}), T("pity"))
     client = await lab.start(terminals())

@@ -79,11 +79,9 @@ async def test_what_was_asked_before_the_end_of_input_is_still_answered(lab: Lab
     assert await client.ended(10) == 0
 
 
-async def test_a_last_line_without_its_end_is_still_a_line(lab: Lab) -> None:
+async def test_half_a_line_at_the_end_of_input_is_dropped_in_silence(lab: Lab) -> None:
     client = await lab.start()
-    line = b'{"jsonrpc":"2.0","id":"last","method":"session/list","params":{}}'
-    client.expect("last")
-    client.note_sent(line)
-    await client.write(line)
+    await client.write(b'{"jsonrpc":"2.0","id":"last","method":"session/new","params":{"cwd":"/')
     client.eof()
-    assert await client.result("last") == {"sessions": []}
+    assert await client.ended(10) == 0
+    assert len(client.frames) == 2

@@ -119,7 +119,7 @@ async def test_the_tools_have_the_names_and_required_parameters_that_are_promise
     client = await lab.start()
     await client.prompt(await client.new(lab.project), "hi")
     tools = {t["function"]["name"]: t["function"]["parameters"] for t in lab.model.requests[-1].body["tools"]}
-    assert {name: set(schema.get("required", ())) for name, schema in tools.items()} == {
+    promised = {
         "read_file": {"path"},
         "write_file": {"path", "content"},
         "edit_file": {"path", "old_text", "new_text"},
@@ -129,6 +129,7 @@ async def test_the_tools_have_the_names_and_required_parameters_that_are_promise
         "run_command": {"command"},
         "update_plan": {"entries"},
     }
+    assert {name: set(tools[name].get("required", ())) for name in promised} == promised
 
 
 async def test_usage_is_told(lab: Lab) -> None:

@@ -75,11 +75,15 @@ class OnlyWhatIsOffered(Rule):
 
 
 class TerminalsAreReleased(Rule):
-    """A terminal is used by the session that made it, shown while it lives, and released when its turn ends."""
+    """A terminal is used by the session that made it, first shown while it lives, and released when its turn ends.
+
+    What was shown before the release stays: a later update, which replaces a call's content, names it again.
+    """
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault)
         self._open: dict[str, str] = {}
+        self._shown: set[tuple[str, str]] = set()
         self._prompts = Prompts()
 
     def client_asked(self, asked: Asked) -> None:
@@ -100,11 +104,17 @@ class TerminalsAreReleased(Rule):
 
     def agent_updated(self, session: str, kind: str, update: dict[str, Any]) -> None:
         for shown in update.get("content") or () if kind.startswith("tool_call") else ():
-            if shown.get("type") == "terminal" and self._open.get(shown.get("terminalId")) != session:
-                self.fault(f"{kind} shows {shown.get('terminalId')!r}, which is no open terminal of this session")
+            if shown.get("type") == "terminal":
+                self._check_shown(session, kind, str(shown.get("terminalId")))
 
     def agent_answered(self, asked: Asked, answer: Answer) -> None:
         if self._prompts.answered(asked):
             for terminal in [name for name, session in self._open.items() if session == asked.session]:
                 self.fault(f"terminal {terminal!r} was not released when the prompt was answered")
                 del self._open[terminal]
+
+    def _check_shown(self, session: str, kind: str, terminal: str) -> None:
+        if self._open.get(terminal) == session:
+            self._shown.add((session, terminal))
+        elif (session, terminal) not in self._shown:
+            self.fault(f"{kind} shows {terminal!r}, which is no open terminal of this session")
