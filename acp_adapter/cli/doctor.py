@@ -22,13 +22,17 @@ from attrs import asdict, frozen
 from acp_adapter import __version__
 from acp_adapter.cli.client import AGENT, Client
 from acp_adapter.cli.editors import EDITORS
+from acp_adapter.cli.quantities import size
 from acp_adapter.config import Config
-from acp_adapter.errors import AcpAdapterError, LedgerTooNew
+from acp_adapter.errors import AcpAdapterError
 
 Verdict = Literal["ok", "warn", "fail"]
 
 SLOW_START = 3.0
 """Seconds to the answer of `initialize` beyond which an editor's panel feels broken."""
+
+QUICK_BYTES = 200_000_000
+"""A ledger up to so large is read whole, in a second or two."""
 
 MARKS = {"ok": ("✔", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
@@ -141,23 +145,30 @@ async def _answers(provider: Any) -> None:
 
 async def ledger(config: Config) -> Check:
     """Opens and is whole. Only read here: opening it for writing would bring an old one up to date, or mend it."""
-    from acp_adapter.ledger.db import SessionDB  # opens SQLite, which the other checks need not
+    from acp_adapter.ledger.care import Care  # SQLite, which the other checks need not wait for
+    from acp_adapter.ledger.db import SessionDB
+    from acp_adapter.ledger.schema import VERSION
 
     path = config.ledger
     if not path.exists():
         return Check("ledger", "ok", f"{path} will be made with the first session")
     try:
         with closing(SessionDB.open(path, read_only=True)) as db:
-            newest = db.list_sessions(limit=1).sessions
-            notices = " ".join(db.notices)
-    except LedgerTooNew as fault:
-        return Check("ledger", "warn", fault.message, "Update acp-adapter: pip install --upgrade acp-adapter")
+            stats = Care(db).stats()
+            wrong = Care(db).verify() if stats.bytes < QUICK_BYTES else []
     except AcpAdapterError as fault:
         return Check("ledger", "fail", fault.message, f"Keep a copy of {path} before anything else.")
-    size = f"{path.stat().st_size / 1e6:.1f} MB"
-    if notices:
-        return Check("ledger", "warn", f"{path}, {size}: {notices}")
-    return Check("ledger", "ok", f"{path}, {size}" + ("" if newest else ", no sessions yet"))
+    detail = f"{path}, {size(stats.bytes)}, {stats.sessions:,} sessions"
+    if stats.schema > VERSION:
+        newer = f"{detail}: schema {stats.schema} is newer than this program's {VERSION}, so it is only read"
+        return Check("ledger", "warn", newer, "Update: pip install --upgrade acp-adapter")
+    if wrong:
+        return Check("ledger", "fail", f"{detail}: {wrong[0]}", "Run: acp-adapter db backup, then db verify --mend")
+    if not os.access(path, os.W_OK):
+        return Check("ledger", "warn", f"{detail}: it may only be read", f"Run: chmod u+w {path}")
+    if stats.bytes >= QUICK_BYTES:
+        return Check("ledger", "ok", f"{detail}; opens well", "To read all of it: acp-adapter db verify")
+    return Check("ledger", "ok", detail)
 
 
 async def search(config: Config) -> Check:

@@ -23,6 +23,7 @@ COMMANDS = {
     "doctor": "check everything and say what to do",
     "sessions": "list stored sessions, show one",
     "search": "find what was said in any session",
+    "db": "care for the ledger: verify, backup, vacuum, prune, stats",
 }
 
 DESCRIPTION = "An AI agent for every editor that speaks the Agent Client Protocol, and for this terminal."

@@ -8,52 +8,46 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.progress import ProgressColumn
+
+# rich costs 0.1 s to import, which only a terminal and long work may take: so it is imported in the functions.
 
 Advance = Callable[[int, int | None], None]
-"""Called with what is done so far and the whole, in bytes or steps; the whole may be None while unknown."""
+"""Called with what is done so far and the whole; the whole may be None while it is unknown."""
 
 STEPS = 10
 
 
 @contextmanager
 def download(label: str) -> Iterator[Advance]:
-    """Progress in bytes. On the way out, by whatever way, the terminal is as it was."""
-    if not sys.stderr.isatty():
-        yield _Lines(label).advance
-        return
-    from rich import progress  # costs 0.1 s, which only long work may take
+    """Progress in bytes."""
+    from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.DownloadColumn(),
-        progress.TransferSpeedColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*columns, console=_console()) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+    with _bar(label, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as advance:
+        yield advance
 
 
 @contextmanager
-def steps(label: str) -> Iterator[Advance]:
-    """Progress in counted things: sessions exported, pages copied."""
-    if not sys.stderr.isatty():
-        yield lambda done, whole: None
-        return
-    from rich import progress  # costs 0.1 s, which only long work may take
+def counted(label: str) -> Iterator[Advance]:
+    """Progress in things: conversations, messages."""
+    from rich.progress import BarColumn, MofNCompleteColumn
 
-    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
-    with progress.Progress(*columns, console=_console(), transient=True) as bar:
+    with _bar(label, BarColumn(), MofNCompleteColumn()) as advance:
+        yield advance
+
+
+@contextmanager
+def _bar(label: str, *columns: ProgressColumn) -> Iterator[Advance]:
+    """On the way out, by whatever way, the terminal is as it was."""
+    if not sys.stderr.isatty():
+        yield _Lines(label).advance
+        return
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    with Progress(TextColumn("{task.description}"), *columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, whole: bar.update(task, completed=done, total=whole)
-
-
-def _console() -> Console:
-    from rich.console import Console as RichConsole  # see above
-
-    return RichConsole(stderr=True)
 
 
 class _Lines:
@@ -68,3 +62,15 @@ class _Lines:
         if tenth > self._reached:
             self._reached = tenth
             print(f"{self._label}: {100 * tenth // STEPS} %", file=sys.stderr, flush=True)
+
+
+class Remaining:
+    """For work that says how much is left instead of how much is done: the most it ever said is the whole."""
+
+    def __init__(self, advance: Advance) -> None:
+        self._advance = advance
+        self._whole = 0
+
+    def __call__(self, left: int) -> None:
+        self._whole = max(self._whole, left)
+        self._advance(self._whole - left, self._whole)

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-import time
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from acp_adapter.cli.ledger import opened_ledger
+from acp_adapter.cli.quantities import moment_of
 from acp_adapter.cli.sessions import SHORT_ID, age, iso
 from acp_adapter.cli.terminal import in_place, one_line
 from acp_adapter.config import Config
-from acp_adapter.errors import InvalidParams
 from acp_adapter.ledger.search import Hit
-
-UNITS = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
             session_id=db.resolve(args.session) if args.session else None,
             source=args.source,
             cwd=str(args.cwd.absolute()) if args.cwd else None,
-            since=moment(args.since) if args.since else None,
+            since=moment_of(args.since) if args.since else None,
             newest_first=args.newest,
             limit=args.limit,
         )
@@ -56,17 +51,6 @@ def run(args: argparse.Namespace) -> int:
     if not hits and not args.json:
         print("Nothing was found.", file=sys.stderr)
     return 0 if hits else 1
-
-
-def moment(text: str) -> float:
-    """A date, or so long ago, in seconds since 1970. Raises InvalidParams."""
-    ago = re.fullmatch(r"(\d{1,6})(min|h|d|w)", text)
-    if ago:
-        return time.time() - int(ago[1]) * UNITS[ago[2]]
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        raise InvalidParams(f"--since {text!r} is neither a date such as 2026-01-31 nor a time such as 7d.") from None
 
 
 def facts(hit: Hit) -> dict[str, Any]:

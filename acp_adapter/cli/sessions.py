@@ -18,6 +18,7 @@ from acp_adapter.config import Config
 from acp_adapter.errors import InvalidParams
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.listing import ListedSession, Page
+from acp_adapter.ledger.picture import tree_lines
 from acp_adapter.transcript import Message
 
 SHORT_ID = 8
@@ -59,7 +60,8 @@ def _picture(db: SessionDB, page: Page, args: argparse.Namespace, cwd: str | Non
     if not page.sessions:
         yield f"There are no sessions of {cwd}. `acp-adapter sessions --all` lists those of all folders."
     elif args.tree:
-        yield from tree_lines(db, page.sessions)
+        short = short_length(page.sessions)
+        yield from tree_lines(db, page.sessions, lambda listed: _leaf(listed, short))
     else:
         yield from table_lines(page.sessions, with_folder=cwd is None)
     if page.next_cursor:
@@ -102,38 +104,11 @@ def table_lines(sessions: Sequence[ListedSession], with_folder: bool) -> Iterato
     return aligned([head, *rows], right={2})
 
 
-def tree_lines(db: SessionDB, sessions: Sequence[ListedSession]) -> Iterator[str]:
-    """Each conversation with its branches below it. A branch whose parent is not in the list stands by itself."""
-    by_root = {listed.root_id: listed for listed in sessions}
-    children: dict[str, list[ListedSession]] = {}
-    tops = []
-    for listed in sessions:
-        parent = db.chain(listed.parent)[0].id if listed.parent else None
-        if parent in by_root and parent != listed.root_id:
-            children.setdefault(str(parent), []).append(listed)
-        else:
-            tops.append(listed)
-    short = short_length(sessions)
-    for top in tops:
-        yield _leaf(top, short)
-        yield from _branches(top, children, "", short)
-
-
 def short_length(sessions: Sequence[ListedSession]) -> int:
     """How many characters of an id tell these sessions apart."""
     ids = {listed.id for listed in sessions}
     longest = max(map(len, ids))
     return next((n for n in range(SHORT_ID, longest) if len({i[:n] for i in ids}) == len(ids)), longest)
-
-
-def _branches(
-    listed: ListedSession, children: dict[str, list[ListedSession]], indent: str, short: int
-) -> Iterator[str]:
-    below = children.get(listed.root_id, [])
-    for number, child in enumerate(below, start=1):
-        last = number == len(below)
-        yield f"{indent}{'└─' if last else '├─'} {_leaf(child, short)}"
-        yield from _branches(child, children, indent + ("   " if last else "│  "), short)
 
 
 def _leaf(listed: ListedSession, short: int) -> str:
