@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         if args.action == "show":
             return _show(db, args)
         cwd = None if args.all else str(args.cwd.absolute())
-        page = db.list_sessions(cwd=cwd, limit=args.limit)
+        page = db.list_sessions(cwd=cwd, limit=args.limit, sources=config.sources)
         if args.json:
             for listed in page.sessions:
                 print(json.dumps(facts(listed), ensure_ascii=False))

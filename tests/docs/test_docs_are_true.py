@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import fields
 
+from acp_adapter.acp.agent import COMMANDS as PROMPT_COMMANDS
 from acp_adapter.agent.permissions import MODES
 from acp_adapter.cli.editors import EDITORS
 from acp_adapter.cli.main import COMMANDS, parser
@@ -147,6 +149,17 @@ def test_the_reference_has_every_environment_variable_and_no_other() -> None:
     assert set(re.findall(r"\bACP_ADAPTER_[A-Z_]+\b", text)) == used
 
 
+def test_the_reference_has_every_command_of_the_prompt() -> None:
+    section = (ROOT / "docs/reference/commands.md").read_text("utf-8").partition("## In the prompt")[2]
+    assert re.findall(r"^\| `/(\w+)", section, re.MULTILINE) == [command.name for command in PROMPT_COMMANDS]
+
+
+def test_the_reference_has_every_setting() -> None:
+    shown = tomllib.loads(next(blocks(ROOT / "docs/reference/config.md", "toml")))
+    not_settings = {"home", "environ", "problems"}
+    assert shown.keys() == {field.name for field in fields(Config)} - not_settings
+
+
 def test_the_configuration_that_is_shown_is_read_without_a_problem(tmp_path: Path) -> None:
     for page in PAGES:
         for text in blocks(page, "toml"):
@@ -155,7 +168,7 @@ def test_the_configuration_that_is_shown_is_read_without_a_problem(tmp_path: Pat
                 (tmp_path / "config.toml").write_text(text)
                 config = Config.load({"ACP_ADAPTER_HOME": str(tmp_path)})
                 assert not config.problems
-                assert tomllib.loads(text).keys() <= {f.name for f in Config.__attrs_attrs__}  # type: ignore[attr-defined]
+                assert tomllib.loads(text).keys() <= {field.name for field in fields(Config)}
 
 
 def test_the_reference_has_every_provider_with_its_keys() -> None:
