@@ -8,6 +8,7 @@ and then they wait for each other in turn.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import random
@@ -48,6 +49,8 @@ class Connection:
         """
         with named(path):
             _make_private(path)
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, "it may only be read")
             sql = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
             try:
                 _settle(sql)

@@ -354,7 +354,10 @@ class SessionDB:
         def look() -> list[Hit]:
             if not self._read(fulltext.is_whole):
                 self.fill_index()
-            return self._read(lambda sql: search.find(sql, text, where, newest_first, limit))
+            hits = self._read(lambda sql: search.find(sql, text, where, newest_first, limit))
+            if not hits and not self._read(lambda sql: all(fulltext.answers(sql, table) for table in fulltext.TABLES)):
+                raise Unexplained("The full-text index has lost messages.")
+            return hits
 
         try:
             return look()

@@ -11,6 +11,7 @@ all the while. `state_meta` says how far it has come, and the triggers know it.
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 
 TABLES = ("messages_fts", "messages_fts_trigram")
@@ -54,6 +55,41 @@ def is_begun(sql: sqlite3.Connection) -> bool:
 def is_whole(sql: sqlite3.Connection) -> bool:
     """Both indexes are there, with every message in them."""
     return is_begun(sql) and sql.execute(f"SELECT {_UNFILLED}").fetchone()[0] == 0
+
+
+_PROBES = {
+    "messages_fts": (
+        re.compile(r"(?:^|(?<=[\x01-\x7f]))(?<![A-Za-z0-9])[A-Za-z0-9]{2,60}(?=[\x01-\x7f]|$)(?![A-Za-z0-9])"),
+        "SELECT id FROM messages WHERE length(content) > 2",
+    ),
+    "messages_fts_trigram": (
+        re.compile("[\u2e80-\u9fff\uac00-\ud7ff]{3,20}"),
+        "SELECT id FROM messages_fts_trigram_docsize WHERE 1",
+    ),
+}
+"""What a table can be asked for beyond doubt, and which messages it should hold."""
+
+
+def answers(sql: sqlite3.Connection, table: str, probes: int = 2) -> bool:
+    """About so many messages that must be in the index are found there; the oldest and the newest among them.
+
+    An index can lose everything and not know it.
+    """
+    pattern, ids = _PROBES[table]
+    ends = [sql.execute(f"{ids} ORDER BY id {way} LIMIT 1").fetchone() for way in ("ASC", "DESC")]
+    rows = {end[0] for end in ends if end}
+    if probes > 2 and rows:
+        step = max(1, max(rows) // probes)
+        rows |= {row[0] for row in sql.execute(f"{ids} AND id % ? = 0", (step,))}
+    for row in rows:
+        text = sql.execute(f"SELECT {indexed_text('m')} FROM messages m WHERE m.id = ?", (row,)).fetchone()
+        piece = pattern.search(text[0]) if text else None
+        if piece is None:
+            continue
+        asked = (f'"{piece[0]}"', row)
+        if sql.execute(f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?", asked).fetchone() is None:
+            return False
+    return True
 
 
 def begin(sql: sqlite3.Connection) -> None:

@@ -38,6 +38,8 @@ class Stats:
 def problems(connection: Connection) -> list[str]:
     """What is wrong with the file, in sentences; empty for a sound one. Reads all of it."""
     found = connection.read(_structure) + connection.read(_activity)
+    if not connection.read(fulltext.is_whole):
+        return [*found, "The full-text indexes are not complete."]
     return found + [sentence for table in fulltext.TABLES for sentence in _index(connection, table)]
 
 
@@ -105,17 +107,16 @@ def _activity(sql: sqlite3.Connection) -> list[str]:
 
 
 def _index(connection: Connection, table: str) -> list[str]:
-    if not connection.read(fulltext.is_whole):
-        return ["The full-text index is not complete."] if table == fulltext.TABLES[0] else []
-    if connection.refusal is not None:
-        return []
+    """FTS5's own check, which needs the right to write, and then whether the index knows the messages."""
     try:
-        connection.write(lambda sql: _command(sql, table, "integrity-check"))
+        if connection.refusal is None:
+            connection.write(lambda sql: _command(sql, table, "integrity-check"))
+        whole = connection.read(lambda sql: fulltext.answers(sql, table, probes=2000))
     except Unexplained:
-        return [f"The full-text index {table} is damaged."]
+        whole = False
     except LedgerError as fault:
         return [f"The full-text index {table} can't be checked: {fault.message}"]
-    return []
+    return [] if whole else [f"The full-text index {table} is damaged."]
 
 
 def _command(sql: sqlite3.Connection, table: str, command: str) -> None:

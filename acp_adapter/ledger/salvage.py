@@ -77,6 +77,7 @@ def _salvaged(path: Path, folder: Path) -> tuple[Path, str]:
     try:
         migrations.migrate(fresh)
         with contextlib.closing(sqlite3.connect(source)) as damaged:
+            damaged.execute("PRAGMA writable_schema = ON")  # SQLite then reads a file that is shorter than it says
             damaged.text_factory = lambda raw: raw.decode("utf-8", "replace")
             fresh.write(lambda sql: _copy_rows(damaged, sql))
         counts = fresh.read(lambda sql: [_count(sql, table) for table in ("sessions", "messages")])
@@ -121,6 +122,9 @@ def _copy_rows(damaged: sqlite3.Connection, sql: sqlite3.Connection) -> None:
         sql.execute(f"DELETE FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)")
     sql.execute("DELETE FROM message_details WHERE message_id NOT IN (SELECT id FROM messages)")
     sql.execute(schema.FILL_ACTIVITY)
+    sql.execute(
+        "UPDATE sessions SET message_count = (SELECT count(*) FROM messages m WHERE m.session_id = sessions.id)"
+    )
 
 
 def _copy_table(damaged: sqlite3.Connection, sql: sqlite3.Connection, table: str) -> None:
