@@ -91,7 +91,8 @@ class Peer(JsonRPCProtocol):
             self._give_up(msg_id)
             raise
         try:
-            return cast(R, structure(result, method.result, "result"))
+            # Some editors answer null where the result has no member that must be there.
+            return cast(R, structure({} if result is None else result, method.result, "result"))
         except InvalidParams as fault:
             raise ClientError(f"The editor's answer to {method} can't be used: {fault.message}.") from None
 
