@@ -26,7 +26,8 @@ class ListedSession:
     """One conversation. `id` is what clients know it by; `session` is its newest node, where it goes on.
 
     `title` is the newest title along its chain. `message_count` counts the whole chain, what compaction repeated
-    left out; `branch_count` counts the branches that left from any of its nodes.
+    left out; `branch_count` counts the branches that left from any of its nodes. A branch names its `parent` as
+    clients know it, None where that was deleted, and as `fork_point` the last message that they share.
     """
 
     id: str
@@ -35,13 +36,8 @@ class ListedSession:
     root_id: str
     message_count: int
     branch_count: int
-
-    @property
-    def parent(self) -> str | None:
-        """The session that a branch was made from."""
-        return self.session.model_config.get(tree.BRANCHED_FROM) or (
-            self.session.parent_session_id if self.session.edge == "branch" else None
-        )
+    parent: str | None
+    fork_point: str | None
 
 
 @frozen
@@ -126,8 +122,16 @@ def _listed(sql: sqlite3.Connection, session: SessionRow, chosen: Filter) -> Lis
         title=next((node.title for node in reversed(nodes) if node.title), None),
         root_id=first.id,
         message_count=sum(node.message_count - int(node.model_config.get(tree.CARRIED) or 0) for node in nodes),
-        branch_count=sum(tree.count_children(sql, node.id, "branch") for node in nodes),
+        branch_count=sum(len(tree.children(sql, node.id, "branch")) for node in nodes),
+        parent=_parent(sql, first),
+        fork_point=first.fork_point,
     )
+
+
+def _parent(sql: sqlite3.Connection, first: SessionRow) -> str | None:
+    if first.edge != "branch" or first.parent_session_id is None:
+        return None
+    return tree.known_id(sql, tree.tip(sql, first.parent_session_id))
 
 
 def spellings(sql: sqlite3.Connection, cwd: str) -> list[str]:

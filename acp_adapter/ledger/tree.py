@@ -101,10 +101,6 @@ def children(sql: sqlite3.Connection, session_id: str, kind: Edge) -> list[str]:
     return [row[0] for row in found]
 
 
-def count_children(sql: sqlite3.Connection, session_id: str, kind: Edge) -> int:
-    return len(children(sql, session_id, kind))
-
-
 def make_explicit(sql: sqlite3.Connection, parent: str) -> None:
     """Write down what the edges to this parent's children mean now, before the parent's `end_reason` changes."""
     for kind, marker in (("branch", BRANCHED_FROM), ("delegate", DELEGATE_FROM)):
