@@ -145,8 +145,7 @@ class Peer(JsonRPCProtocol):
         for task in [*self._running.values(), *self._notified]:
             task.cancel()
         for future in self._request_futures.values():
-            if not future.done():
-                future.set_exception(ClientError(GONE))
+            future.set_exception(ClientError(GONE))
         self._request_futures.clear()
         self.outbox.close()
 
@@ -209,7 +208,7 @@ class Peer(JsonRPCProtocol):
 
     def _handle_notification(self, method_name: str, params: Any) -> None:
         if method_name == types.CANCEL_REQUEST:
-            # At once, for it must not reach a request that comes after it and has an id that was used before.
+            # Looked up at once: it is not meant for a request that comes after it.
             self._handle_cancel_notification(params.request_id)
             return
         known = types.METHODS.get(method_name)
@@ -227,7 +226,7 @@ class Peer(JsonRPCProtocol):
     def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         """`result` is the whole response. One that nobody waits for any more is ignored."""
         future = self._request_futures.pop(msg_id, None) if is_id(msg_id) else None
-        if future is None or future.done():
+        if future is None:
             return
         if "error" in result:
             future.set_exception(client_error(result["error"]))

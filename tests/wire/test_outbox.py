@@ -140,6 +140,7 @@ async def test_progress_that_was_sent_is_not_taken_back() -> None:
     wire = Wire()
     wire.peer.notify("session/update", progress("c", "1"), replaceable=True)
     first = await wire.frames()
+    assert not wire.peer.outbox._replaceable
     wire.peer.notify("session/update", progress("c", "2"), replaceable=True)
     assert [shown(f) for f in first + await wire.frames()] == ["1", "2"]
 
