@@ -54,10 +54,13 @@ def run(args: argparse.Namespace) -> int:
         try:
             _open(runner, conversation, screen, wish)
             if prompt is None:
-                return converse(runner, conversation, screen)
-            return one_turn(runner, conversation, screen, prompt)
+                code = converse(runner, conversation, screen)
+            else:
+                code = one_turn(runner, conversation, screen, prompt)
         finally:
-            _leave(runner, conversation, screen)
+            runner.run(conversation.aclose())
+            _farewell(conversation, screen)
+    return code
 
 
 def request(words: list[str]) -> str | None:
@@ -158,8 +161,6 @@ async def _turn(conversation: Conversation, screen: Screen, prompt: str) -> str:
         screen.settle()
 
 
-def _leave(runner: asyncio.Runner, conversation: Conversation, screen: Screen) -> None:
-    screen.settle()
-    runner.run(conversation.aclose())
+def _farewell(conversation: Conversation, screen: Screen) -> None:
     if conversation.session_id:
         screen.say(f"Session {conversation.session_id}. To go on: acp-adapter chat --resume {conversation.session_id}")

@@ -130,15 +130,21 @@ class Client:
 
     async def _read_frames(self) -> None:
         async for line in lines(self._stream("stdout")):
-            self._receive(line)
+            try:
+                self._receive(line)
+            except OSError as fault:  # whoever reads our own output went away: read on, so that the agent can end
+                self._give_up(fault)
         await asyncio.wait(self._tasks[:1], timeout=LEAVE_SECONDS)
 
     def _read_ended(self, reader: asyncio.Task[None]) -> None:
-        """No answer can come any more: tell all who wait, with the display's own fault where that was it."""
         fault = None if reader.cancelled() else reader.exception()
+        self._give_up(fault or self._gone())
+
+    def _give_up(self, fault: BaseException) -> None:
+        """No answer can come any more, or none can be shown: tell all who wait."""
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(fault or self._gone())
+                future.set_exception(fault)
 
     async def _read_stderr(self) -> None:
         async for line in lines(self._stream("stderr")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from acp_adapter.cli import terminal
+from acp_adapter.cli.keys import single_keys
 from acp_adapter.cli.screen import Screen
 from acp_adapter.cli.terminal import one_line
 
@@ -25,7 +25,7 @@ async def ask(screen: Screen, params: Json) -> Json:
     screen.settle()
     screen.tool_content(call)
     option: Json | None = None
-    with terminal.single_keys() as read_key:
+    with single_keys() as read_key:
         screen.aside.out(f"? {screen.tool_title(call)}", style="yellow bold")
         for key, choice in options.items():
             name = one_line(str(choice.get("name") or choice.get("kind")), screen.aside.width - 6)

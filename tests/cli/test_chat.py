@@ -201,3 +201,15 @@ def test_a_replay_is_cut_to_its_last_turns_and_keeps_what_is_no_conversation() -
     turns = [update(kind, str(n)) for n in range(5) for kind in ("user_message_chunk", "agent_message_chunk")]
     kept = last_turns([*turns, update("available_commands_update")], 2)
     assert [item["update"].get("text") for item in kept] == ["3", "3", "4", "4", ""]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell with pipes")
+def test_a_reader_that_goes_away_ends_the_turn_quietly(env: dict[str, str], script: Script, project: Path) -> None:
+    script({"text": "many words\n", "repeat": 20_000})
+    line = f"{sys.executable} -m acp_adapter chat go 2>err </dev/null | head -1; cat err"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, env=env, cwd=project, timeout=60, check=True
+    )
+    assert done.stdout.startswith("many words\n")
+    assert "Traceback" not in done.stdout
+    assert "BrokenPipe" not in done.stdout
