@@ -89,11 +89,11 @@ class Lab:
         return [sys.executable, str(Path(__file__).with_name("tee.py")), str(self._records[-1]), *self.agent]
 
     async def assert_replay_equals_live(self, client: RawClient, *sessions: str) -> None:
-        """A load in a new process shows what this client saw live, item by item."""
-        again = await self.start(Editor(offers=client.editor.offers))
+        """A load shows what this client saw live, item by item; by the same process if it still runs."""
+        again = client if client.process.code is None else await self.start(Editor(offers=client.editor.offers))
         for session in sessions:
-            replayed = await again.load(session, self.project)
-            found = differences(client.live[session], replayed)
+            live = list(client.live[session])
+            found = differences(live, await again.load(session, self.project))
             assert not found, "the replay differs from what was shown live:\n" + "\n".join(found)
 
     def stories(self) -> Iterator[tuple[str, str]]:

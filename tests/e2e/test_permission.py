@@ -70,17 +70,18 @@ NOT_A_YES: dict[str, editor.Policy] = {
 }
 
 
-@pytest.mark.parametrize("name", NOT_A_YES)
-async def test_anything_but_a_valid_yes_means_no_and_the_turn_goes_on(lab: Lab, name: str) -> None:
-    lab.model.add(touching("it"), T("then not"))
-    client = await lab.start(Editor(permission=NOT_A_YES[name]))
+async def test_anything_but_a_valid_yes_means_no_and_the_turn_goes_on(lab: Lab) -> None:
+    client = await lab.start()
     session = await client.new(lab.project)
-    turn = await client.prompt(session, "go")
-    assert (turn.stop_reason, turn.text) == ("end_turn", "then not")
-    assert turn.call("c1")["status"] == "failed"
-    assert not (lab.project / "ran-it").exists()
-    (told,) = lab.model.requests[-1].texts("tool")
-    assert "not" in told, "the model must be told that it did not run"
+    for name, policy in NOT_A_YES.items():
+        client.editor.permission = policy
+        lab.model.add(touching("it"), T("then not"))
+        turn = await client.prompt(session, "go")
+        assert (turn.stop_reason, turn.text) == ("end_turn", "then not"), name
+        assert [call.fields["status"] for call in turn.calls] == ["failed"], name
+        assert not (lab.project / "ran-it").exists(), name
+        assert "not" in lab.model.requests[-1].texts("tool")[-1], "the model must be told that it did not run"
+    await lab.assert_replay_equals_live(client, session)
 
 
 async def test_a_late_yes_is_honoured(lab: Lab) -> None:

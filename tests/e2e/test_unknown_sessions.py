@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.clients.lab import Lab
 from tests.clients.raw import RawClient
 from tests.stub_model import T
@@ -31,29 +29,29 @@ async def assert_alive(lab: Lab, client: RawClient, session: str) -> None:
     assert (turn.stop_reason, turn.text) == ("end_turn", "still here")
 
 
-@pytest.mark.parametrize("unknown", ["nope", "", "../../etc/passwd", "x" * 10_000, "ä€😀", "a\x00b", "%"])
-async def test_every_method_gives_the_same_error_and_makes_no_row(lab: Lab, unknown: str) -> None:
+async def test_every_method_gives_the_same_error_and_makes_no_row(lab: Lab) -> None:
     client = await lab.start()
     session = await client.new(lab.project)
-    codes = {}
-    for method, params in requests(unknown, str(lab.project)).items():
-        error = await client.error_of(method, params)
-        codes[method] = error.code
-        assert len(error.message) < 1000
-        assert error.code != -32002 or error.data["sessionId"][:100] == unknown[:100]
-    assert len(set(codes.values())) == 1 and set(codes.values()) <= {-32002, -32602}, codes
+    for unknown in ("nope", "", "../../etc/passwd", "x" * 10_000, "ä€😀", "a\x00b", "%", session.upper(), session[:8]):
+        codes = {}
+        for method, params in requests(unknown, str(lab.project)).items():
+            error = await client.error_of(method, params)
+            codes[method] = error.code
+            assert len(error.message) < 1000
+            assert error.code != -32002 or error.data["sessionId"][:100] == unknown[:100]
+        assert len(set(codes.values())) == 1 and set(codes.values()) <= {-32002, -32602}, (unknown, codes)
     await assert_alive(lab, client, session)
     assert lab.count("sessions") == 1
 
 
-@pytest.mark.parametrize("wrong", [None, 5, True, ["a"], {"id": "a"}])
-async def test_an_id_of_another_type_is_invalid(lab: Lab, wrong: Any) -> None:
+async def test_an_id_of_another_type_is_invalid(lab: Lab) -> None:
     client = await lab.start()
     session = await client.new(lab.project)
-    for method, params in requests(wrong, str(lab.project)).items():
-        assert (await client.error_of(method, params)).code == -32602, method
-        params.pop("sessionId")
-        assert (await client.error_of(method, params)).code == -32602, f"{method} without an id"
+    for wrong in (None, 5, True, ["a"], {"id": "a"}):
+        for method, params in requests(wrong, str(lab.project)).items():
+            assert (await client.error_of(method, params)).code == -32602, (method, wrong)
+            params.pop("sessionId")
+            assert (await client.error_of(method, params)).code == -32602, f"{method} without an id"
     await assert_alive(lab, client, session)
 
 
