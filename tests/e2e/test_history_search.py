@@ -9,7 +9,7 @@ from tests.clients.lab import Lab
 from tests.clients.turn import output
 from tests.stub_model import C, T
 
-SAID = ["look at gateway/run.py", "it's C++ all the way", "日本語の履歴", "a foo-bar and a:b", "smile 😀 (really)"]
+SAID = ["look at gateway/run.py", "it's C++ all the way", "日本語の履歴", "a foo-bar, a:b", "smile 😀 (really)"]
 
 
 async def test_the_model_finds_what_was_said_in_another_session(lab: Lab) -> None:
