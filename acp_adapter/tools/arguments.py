@@ -35,9 +35,10 @@ def count(description: str) -> dict[str, Any]:
 
 
 def checked(rules: dict[str, Any], arguments: Any) -> dict[str, Any]:
-    """The arguments that `rules` (type object, flat) knows, each of its type. A null counts as not given.
+    """The arguments that `rules` (a schema of type object) knows, each of its type. A null counts as not given.
 
     What can be read without doubt is: `"5"` for an integer, `"true"` for a boolean, JSON text for an array or object.
+    What a schema says beyond a plain type, enum, minimum and maximum is not checked.
     Raises ToolError, a sentence that names the parameter, what is expected and what was sent, for a missing or
     unknown parameter (remarks such as `description` are dropped) and for a wrong type or value.
     """
@@ -45,15 +46,21 @@ def checked(rules: dict[str, Any], arguments: Any) -> dict[str, Any]:
         raise ToolError(f"The arguments must be one JSON object with {_listed(rules)}, not {_quoted(arguments)}.")
     properties: dict[str, Any] = rules.get("properties", {})
     given = {name: value for name, value in arguments.items() if value is not None}
-    unknown = [name for name in given if name not in properties and name not in _REMARKS]
+    if rules.get("additionalProperties") is False:
+        given = {name: value for name, value in given.items() if name in properties or name not in _REMARKS}
+        unknown = [name for name in given if name not in properties]
+    else:
+        unknown = []
     missing = [name for name in rules.get("required", ()) if name not in given]
     if missing or unknown:
         raise ToolError(_misnamed(rules, missing, unknown))
-    return {name: _value(name, properties[name], value) for name, value in given.items() if name in properties}
+    return {name: _value(name, properties.get(name), value) for name, value in given.items()}
 
 
-def _value(name: str, rule: dict[str, Any], value: Any) -> Any:
-    wanted = rule.get("type", "string")
+def _value(name: str, rule: Any, value: Any) -> Any:
+    wanted = rule.get("type") if isinstance(rule, dict) else None
+    if not isinstance(wanted, str) or wanted not in _TYPES:
+        return value
     value = _read(wanted, value)
     if not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean"):
         raise ToolError(f"{name} must be {_article(wanted)}, not {_quoted(value)}.")
@@ -63,6 +70,8 @@ def _value(name: str, rule: dict[str, Any], value: Any) -> Any:
         raise ToolError(f"{name} must be one of {', '.join(map(repr, rule['enum']))}, not {_quoted(value)}.")
     if "minimum" in rule and value < rule["minimum"]:
         raise ToolError(f"{name} must be at least {rule['minimum']}, not {value}.")
+    if "maximum" in rule and value > rule["maximum"]:
+        raise ToolError(f"{name} must be at most {rule['maximum']}, not {value}.")
     return value
 
 

@@ -41,7 +41,7 @@ class RunCommand:
     parameters = schema(
         ["command"],
         command=text("What the shell runs."),
-        timeout=count(f"Seconds, {TIMEOUT} if not given, {LONGEST} at most."),
+        timeout={**count(f"Seconds, {TIMEOUT} if not given."), "maximum": LONGEST},
         cwd=text("Another folder to run it in."),
     )
 
@@ -56,7 +56,7 @@ class RunCommand:
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         folder = permitted("cwd", args.get("cwd", "."), ctx)
-        timeout = min(args.get("timeout", TIMEOUT), LONGEST)
+        timeout = args.get("timeout", TIMEOUT)
         if ctx.editor and ctx.editor.can_run:
             result = await _in_terminal(args["command"], folder, timeout, ctx)
             if result:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import stat
+import sys
 from pathlib import Path
 
 from acp_adapter.errors import ToolError
@@ -93,7 +94,7 @@ def _dress(descriptor: int, path: Path, old: os.stat_result) -> None:
     if hasattr(os, "fchown"):
         with contextlib.suppress(OSError):
             os.fchown(descriptor, old.st_uid, old.st_gid)
-    if hasattr(os, "listxattr"):
+    if sys.platform == "linux":
         with contextlib.suppress(OSError):
             for name in os.listxattr(path):
                 os.setxattr(descriptor, name, os.getxattr(path, name))

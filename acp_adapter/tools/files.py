@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ class ReadFile:
         if document.text is None:
             raise ToolError(f"There is no file {name_of(path, ctx)}. Use glob or list_directory to find it.")
         documents.remember(document, ctx)
-        return ToolResult(_extract(document.text, args.get("line", 1), args.get("limit", LINES)))
+        part = await asyncio.to_thread(_extract, document.text, args.get("line", 1), args.get("limit", LINES))
+        return ToolResult(part)
 
 
 class WriteFile:
@@ -128,7 +130,8 @@ class EditFile:
         if document.text is None:
             raise ToolError(f"There is no file {name_of(path, ctx)}. Use write_file to make one.")
         documents.check_unchanged(document, ctx)
-        new, at = replaced(document.text, args["old_text"], args["new_text"], args.get("replace_all", False))
+        every = args.get("replace_all", False)
+        new, at = await asyncio.to_thread(replaced, document.text, args["old_text"], args["new_text"], every)
         new.encode()
         return document, new, at
 

@@ -31,7 +31,7 @@ def living(token: str, groups: Collection[int]) -> list[int]:
         mark = f"\0{MARK}={token}".encode()
         pids = (path.name for path in Path("/proc").iterdir())
         return [int(pid) for pid in pids if pid.isdigit() and _belongs(pid, mark, groups)]
-    return [-group for group in groups if _group_exists(group)]
+    return [-group for group in groups if group_exists(group)]
 
 
 def end(token: str, groups: Collection[int], grace: float = 0.5, patience: float = 2.0) -> None:
@@ -53,7 +53,7 @@ def end(token: str, groups: Collection[int], grace: float = 0.5, patience: float
 
 def group_lives(group: int) -> bool:
     """Whether a process of the group still lives. A zombie, which a careless pid 1 may keep for ever, does not."""
-    return _group_exists(group) and bool(living("-", (group,)))
+    return group_exists(group) and bool(living("-", (group,)))
 
 
 def _belongs(pid: str, mark: bytes, groups: Collection[int]) -> bool:
@@ -70,7 +70,8 @@ def _belongs(pid: str, mark: bytes, groups: Collection[int]) -> bool:
     return mark + b"\0" in environ or mark + b"." in environ
 
 
-def _group_exists(group: int) -> bool:
+def group_exists(group: int) -> bool:
+    """Whether the number is still taken, by a living process or a zombie."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

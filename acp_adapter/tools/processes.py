@@ -80,7 +80,8 @@ class Processes:
             if child.pid and not child.exited.is_set():
                 await uninterrupted(child.end())
             self._forget_dead()
-        return child.ended(timed_out, background=child in self._children)
+        background = child in self._children and (child.connected or _lives(child.pid))
+        return child.ended(timed_out, background)
 
     async def end(self) -> None:
         """End everything that still runs. May be called twice; the session can run commands afterwards."""
@@ -115,7 +116,7 @@ class Processes:
         for child in list(self._children):
             if not child.exited.is_set():
                 continue
-            if child.connected or _lives(child.pid):
+            if child.connected or _exists(child.pid):
                 child.detach()
                 continue
             child.close()
@@ -260,6 +261,9 @@ if sys.platform == "win32":
         for pid in pids:
             subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
 
+    def _exists(pid: int) -> bool:
+        return False
+
     def _lives(pid: int) -> bool:
         return False
 
@@ -268,6 +272,9 @@ else:
 
     def _end_tree(token: str, pids: set[int]) -> None:
         orphans.end(token, pids)
+
+    def _exists(pid: int) -> bool:
+        return orphans.group_exists(pid)
 
     def _lives(pid: int) -> bool:
         return orphans.group_lives(pid)

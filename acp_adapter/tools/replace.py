@@ -10,6 +10,7 @@ from acp_adapter.errors import ToolError
 from acp_adapter.tools.text import Text, with_newlines
 
 _SEARCHED_LINES = 5_000
+_COMPARED = 200
 
 
 def replaced(current: Text, old: str, new: str, every: bool = False) -> tuple[Text, list[int]]:
@@ -75,12 +76,12 @@ def _real(position: int, pairs: list[int]) -> int:
 
 def _near(text: str, wanted: str) -> str:
     """A hint: the lines most like what was looked for, if any are."""
-    lines = text.splitlines()[:_SEARCHED_LINES]
-    first = next((line for line in wanted.splitlines() if line.strip()), "")
-    close = difflib.get_close_matches(first.strip(), [line.strip() for line in lines if line.strip()], n=1, cutoff=0.6)
+    lines = [line[:_COMPARED] for line in text.split("\n", _SEARCHED_LINES)[:_SEARCHED_LINES]]
+    first = next((line.strip() for line in wanted.splitlines() if line.strip()), "")[:_COMPARED]
+    close = difflib.get_close_matches(first, [line.strip() for line in lines if line.strip()], n=1, cutoff=0.6)
     if not close:
         return " Read the file again and copy the text exactly."
     at = next(n for n, line in enumerate(lines) if line.strip() == close[0])
     span = lines[at : at + min(len(wanted.splitlines()), 10)]
-    shown = "\n".join(line[:200] for line in span)
+    shown = "\n".join(span)
     return f" The nearest is at line {at + 1}; copy it exactly, blanks included:\n{shown}"

@@ -93,7 +93,7 @@ class Grep:
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         path = permitted("path", args.get("path", "."), ctx)
-        if not path.exists():
+        if not (path.is_dir() or path.is_file()):
             raise ToolError(f"There is no file or folder {shown(path, ctx)}.")
         if not args["pattern"] or "\0" in args["pattern"]:
             raise ToolError("pattern must be a regular expression, not empty and without NUL characters.")

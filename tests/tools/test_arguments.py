@@ -68,6 +68,13 @@ def test_what_is_wrong_is_named_with_what_is_wanted_and_what_was_sent(sent: Any,
     assert fault.value.message == said
 
 
+def test_what_a_foreign_schema_says_beyond_plain_types_is_left_to_its_owner() -> None:
+    rules = {"type": "object", "properties": {"a": {"anyOf": []}, "b": {"type": ["string", "null"]}, "c": True}}
+    sent = {"a": 1, "b": 2, "c": 3, "title": 4}
+    assert checked(rules, sent) == sent
+    assert checked({"type": "object"}, {}) == {}
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import time
 
 import pytest
 from hypothesis import given
@@ -42,6 +43,13 @@ async def test_a_text_that_is_not_there_is_refused_with_the_nearest_lines(bench:
     assert "not in the file" in said
     assert "line 2" in said
     assert said.endswith("\n    return width * height")
+
+
+def test_a_hint_is_found_in_bounded_time() -> None:
+    began = time.process_time()
+    with pytest.raises(ToolError, match="not in the file"):
+        replaced(Text("ab" * 1_000_000 + "\n" + ("ab" * 60 + "\n") * 20_000), "ba" * 1_000_000, "x")
+    assert time.process_time() - began < 10
 
 
 async def test_a_missing_file_is_not_made(bench: Bench) -> None:

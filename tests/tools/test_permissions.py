@@ -117,7 +117,7 @@ def test_an_allowed_command_holds_for_its_kind(project: Path, rules: Rules) -> N
 
 
 def test_any_other_command_is_remembered_by_its_exact_text(project: Path, rules: Rules) -> None:
-    command = 'for f in *.py; do\n\techo "$f" \\\n; done # ünï \x7f'
+    command = 'for f in *.py; do\n\techo "$f" \\\n; done # ünï 🎉 \x7f'
     always = chosen("allow_always", "run_command", intent("execute", project, command=command), project, rules)
     assert "`for f in *.py; do echo" in always.name
     rules.remember(always)

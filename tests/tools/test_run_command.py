@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -42,6 +43,11 @@ async def test_a_signal_is_told_by_name(bench: Bench) -> None:
 
 async def test_silence_is_told(bench: Bench) -> None:
     assert await bench.text("run_command", command="true") == "[No output.]"
+
+
+async def test_a_time_out_in_milliseconds_is_not_taken_for_seconds(bench: Bench) -> None:
+    said = await bench.refused("run_command", command="true", timeout=120_000)
+    assert said == "timeout must be at most 3600, not 120000."
 
 
 @pytest.mark.parametrize("command", ["", "  \n", "echo a\0b"])
@@ -129,12 +135,13 @@ async def test_a_command_cancelled_at_any_moment_leaves_nothing(bench: Bench) ->
 
 async def test_a_command_has_no_part_in_the_protocol_and_no_terminal(bench: Bench) -> None:
     """Even while this program's own stdin is a pipe with frames in it."""
+    ask = "import os; print(os.getsid(0))"
     reader, writer = os.pipe()
     own_stdin = os.dup(0)
     os.dup2(reader, 0)
     try:
         os.write(writer, b"frame\n")
-        said = await bench.text("run_command", command="cat; echo $$; exec ps -o sid= -p $$")
+        said = await bench.text("run_command", command=f"cat; echo $$; exec {sys.executable} -c '{ask}'")
         assert os.read(0, 100) == b"frame\n"
     finally:
         os.dup2(own_stdin, 0)

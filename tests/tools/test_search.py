@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
+import sysconfig
 import time
 from collections.abc import Iterator
 
@@ -230,12 +230,23 @@ async def test_a_cancelled_search_ends_its_process(bench: Bench, monkeypatch: py
     assert not any("sleep 300" in child for child in living_children())
 
 
+async def test_a_remark_about_a_binary_file_is_not_taken_for_a_name(bench: Bench, engine: str) -> None:
+    (bench.cwd / "a.bin").write_bytes(b"needle\n" + b"x\n" * 200_000 + b"\0")
+    (bench.cwd / "b.txt").write_text("needle\n")
+    lines = (await bench.text("grep", pattern="needle")).splitlines()
+    assert lines[-1] == "b.txt:1:needle"
+    assert lines[:-1] in ([], ["a.bin:1:needle"])
+
+
+@POSIX
 def test_ripgrep_is_not_taken_from_a_relative_folder(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A project could bring its own `rg`, and PATH may hold `.`"""
     (bench.cwd / "rg").write_text("#!/bin/sh\n")
     (bench.cwd / "rg").chmod(0o755)
     monkeypatch.chdir(bench.cwd)
-    monkeypatch.setenv("PATH", os.pathsep.join([".", "", os.environ["PATH"]]))
-    ripgrep.binary.cache_clear()
-    assert ripgrep.binary() in (None, *(shutil.which("rg", path=p) for p in os.environ["PATH"].split(os.pathsep)[2:]))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(bench.cwd / "nowhere"))
+    for path, found in ((f".{os.pathsep}", None), (str(bench.cwd), str(bench.cwd / "rg"))):
+        monkeypatch.setenv("PATH", path)
+        ripgrep.binary.cache_clear()
+        assert ripgrep.binary() == found
     ripgrep.binary.cache_clear()
