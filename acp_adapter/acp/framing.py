@@ -11,6 +11,8 @@ from acp_adapter.errors import InvalidRequest, ParseError
 
 MAX_LINE: Final = 64 * 1024 * 1024
 """Bytes of a line. A longer one is refused, and not held in memory while it is skipped."""
+HEAD: Final = 1024
+"""Bytes of a longer line that are looked at for the id to answer to."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -18,8 +20,22 @@ _SURROGATE_ESCAPE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _OTHER_LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")
 
 
+# The members of a request that may stand before its id, and the id.
+_ID_AHEAD: Final = re.compile(
+    rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,200}")\s*[,}]'
+)
+
+
 class TooLong:
-    """Stands for a line above the limit."""
+    """Stands for a line above the limit. `head` is its beginning."""
+
+    def __init__(self, head: bytes) -> None:
+        self._head = head
+
+    def envelope(self) -> dict[str, Any] | None:
+        """The request's id where it stands ahead of what made the line long, so that the request can be answered."""
+        found = _ID_AHEAD.match(self._head.removeprefix(_BOM))
+        return {"id": json.loads(found[1])} if found else None
 
 
 class LineSplitter:
@@ -28,26 +44,27 @@ class LineSplitter:
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit
         self._part = bytearray()
-        self._skipping = False
+        self._head: bytes | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes | TooLong]:
         """The lines that `data` completes."""
         *ends, rest = data.split(b"\n")
         for end in ends:
             self._keep(end)
-            line, skipped = bytes(self._part), self._skipping
-            self._part, self._skipping = bytearray(), False
-            if skipped:
-                yield TooLong()
+            line, head = bytes(self._part), self._head
+            self._part, self._head = bytearray(), None
+            if head is not None:
+                yield TooLong(head)
             elif line.strip():
                 yield line
         self._keep(rest)
 
     def _keep(self, data: bytes) -> None:
-        if self._skipping:
+        if self._head is not None:
             return
         if len(self._part) + len(data) > self._limit:
-            self._part, self._skipping = bytearray(), True
+            self._head = (bytes(self._part[:HEAD]) + data[:HEAD])[:HEAD]
+            self._part = bytearray()
         else:
             self._part += data
 

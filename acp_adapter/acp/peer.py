@@ -159,6 +159,7 @@ class Peer(JsonRPCProtocol):
     def _receive(self, line: bytes | TooLong) -> None:
         data: Any = None
         try:
+            data = line.envelope() if isinstance(line, TooLong) else None
             data = decode(line)
             self.handle_message(self.structure_message(data))
         except Exception as fault:  # the error boundary for what no handler has got yet

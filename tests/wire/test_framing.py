@@ -49,7 +49,7 @@ def test_a_line_above_the_limit_is_reported_once_and_not_kept() -> None:
     assert len(splitter._part) <= 1000
     assert lines(splitter, b"x\nhi\n") == [None, b"hi"]
     with pytest.raises(InvalidRequest, match="longer than"):
-        decode(TooLong())
+        decode(TooLong(b"x"))
 
 
 def test_a_byte_order_mark_is_tolerated() -> None:
@@ -113,3 +113,15 @@ def test_numbers_that_json_lacks_become_null() -> None:
 def test_what_is_no_json_value_is_refused() -> None:
     with pytest.raises(TypeError):
         encode({"a": object()})
+
+
+def test_a_line_that_is_too_long_can_be_answered_where_its_id_stands_ahead() -> None:
+    def envelope(line: bytes) -> object:
+        (skipped,) = LineSplitter(limit=40).feed(line + b"x" * 40 + b"\n")
+        assert isinstance(skipped, TooLong)
+        return skipped.envelope()
+
+    assert envelope(b'{"jsonrpc":"2.0","id":4,"method":"m","params":{') == {"id": 4}
+    assert envelope(b'{ "method" : "m", "id" : "a\\"b", "params":{') == {"id": 'a"b'}
+    assert envelope(b'{"params":{"id":4,') is None
+    assert envelope(b"junk") is None
