@@ -20,8 +20,8 @@ from typing import Any, Literal
 from attrs import asdict, frozen
 
 from acp_adapter import __version__
-from acp_adapter.cli.client import AGENT, Client
-from acp_adapter.cli.editors import EDITORS
+from acp_adapter.cli.client import Client
+from acp_adapter.cli.editors import EDITORS, agent_command
 from acp_adapter.cli.quantities import size
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError
@@ -189,7 +189,7 @@ async def editors(config: Config) -> Check:
 
 
 async def handshake(config: Config) -> Check:
-    """Start the agent as an editor would, and time it to the answer of `initialize`. In a home of its own: a look
+    """Start the agent by the command that editors are given, and time it to the answer of `initialize`. In a home of its own: a look
     at things changes nothing."""
 
     async def unasked(params: dict[str, Any]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ async def handshake(config: Config) -> Check:
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="acp-adapter-doctor-") as elsewhere:
         try:
-            answer = await client.start(AGENT, env={**os.environ, "ACP_ADAPTER_HOME": elsewhere})
+            answer = await client.start(agent_command(), env={**os.environ, "ACP_ADAPTER_HOME": elsewhere})
             seconds = time.perf_counter() - begun
         except (AcpAdapterError, TimeoutError) as fault:
             detail = getattr(fault, "message", "no answer to initialize")
