@@ -189,8 +189,10 @@ async def editors(config: Config) -> Check:
 
 
 async def handshake(config: Config) -> Check:
-    """Start the agent by the command that editors are given, and time it to the answer of `initialize`. In a home of its own: a look
-    at things changes nothing."""
+    """Start the agent by the command that editors are given, and time it to the answer of `initialize`.
+
+    In a home of its own: a look at things changes nothing.
+    """
 
     async def unasked(params: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": "cancelled"}
