@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import subprocess
@@ -79,8 +80,9 @@ class Echo:
     async def shutdown(self) -> None:
         if mark := os.environ.get("ECHO_MARK"):
             Path(mark).write_text("shut down")
-        if os.environ.get("ECHO_STUBBORN"):
-            await asyncio.sleep(60)
+        while os.environ.get("ECHO_STUBBORN"):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
 
 
 if __name__ == "__main__":

@@ -278,3 +278,14 @@ def test_whatever_it_does_it_ends_in_time_with_code_zero(agent: Start, tmp_path:
     assert mark.read_text() == "shut down"
     assert here.process.stderr
     assert b"Traceback" not in here.process.stderr.read()
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_it_is_still_loading_ends_it_as_quietly(agent: Start, number: signal.Signals) -> None:
+    here = agent().start()
+    here.process.send_signal(number)
+    code, took = here.ended()
+    assert (code, took < END) == (0, True)
+    assert here.process.stderr
+    assert here.process.stderr.read() == b""
