@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-import pytest
-
 from tests.clients.fold import panel
 from tests.clients.lab import Lab
 from tests.clients.raw import RpcError
