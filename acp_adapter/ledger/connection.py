@@ -26,6 +26,11 @@ T = TypeVar("T")
 WAIT_SECONDS = 15.0
 """How long a transaction waits for the lock before it gives up."""
 
+CROWDED_SECONDS = 1.0
+"""How long after a wait other writers are taken to be there still."""
+PAUSE_SECONDS = 0.004
+"""How long a writer holds back between two writes while there are others: as long as those sleep between tries."""
+
 
 class Connection:
     """A connection that turns every SQLite failure into a LedgerError. For one thread at a time.
@@ -40,6 +45,7 @@ class Connection:
         self.refusal = refusal
         self.closed = False
         self._file = _identity(path)
+        self._unlocked = self._crowded_until = 0.0
 
     @classmethod
     def open(cls, path: Path) -> Connection:
@@ -83,13 +89,14 @@ class Connection:
             raise self.refusal
         with named(self.path):
             self._check_in_place()
-            retrying(lambda: self.sql.execute("BEGIN IMMEDIATE"))
+            self._lock()
             try:
                 result = work(self.sql)
                 self.sql.execute("COMMIT")
                 return result
             finally:
                 _end(self.sql, "ROLLBACK")
+                self._unlocked = time.monotonic()
 
     def write_if_possible(self, work: Callable[[sqlite3.Connection], object]) -> None:
         """For what is only tidying up: a failure is left alone."""
@@ -137,6 +144,16 @@ class Connection:
         self.closed = True
         self.sql.close()
 
+    def _lock(self) -> None:
+        """Take the write lock. Who has had to wait for it lately lets others go first when it writes again at once."""
+        asked = time.monotonic()
+        if asked < self._crowded_until and asked - self._unlocked < PAUSE_SECONDS:
+            time.sleep(random.uniform(PAUSE_SECONDS / 2, PAUSE_SECONDS))
+            asked = time.monotonic()
+        retrying(lambda: self.sql.execute("BEGIN IMMEDIATE"))
+        if time.monotonic() - asked > PAUSE_SECONDS / 4:
+            self._crowded_until = time.monotonic() + CROWDED_SECONDS
+
     def _check_in_place(self) -> None:
         """SQLite would write on, with success, into a file that was deleted under it."""
         if _identity(self.path) != self._file:
@@ -149,7 +166,7 @@ class Connection:
 def retrying(attempt: Callable[[], T]) -> T:
     """What `attempt` returns, tried again while another process holds the file, for WAIT_SECONDS at most."""
     limit = time.monotonic() + WAIT_SECONDS
-    longest = 0.002
+    longest = 0.001
     while True:
         try:
             return attempt()
@@ -157,7 +174,7 @@ def retrying(attempt: Callable[[], T]) -> T:
             if not is_busy(fault) or time.monotonic() > limit:
                 raise
         time.sleep(random.uniform(0.0002, longest))
-        longest = min(longest * 1.3, 0.02)
+        longest = min(longest * 1.2, PAUSE_SECONDS)
 
 
 def _settle(sql: sqlite3.Connection) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks import loading, sessions, startup, turns
+from tests.benchmarks import ledger, loading, sessions, startup, turns
 from tests.benchmarks.agent import command
 from tests.benchmarks.figure import Figure, table
 
@@ -39,6 +39,7 @@ def _parts(folder: Path, quick: bool) -> dict[str, Callable[[], Iterator[Figure]
         "sessions": lambda: sessions.measure(folder, 200 // few, _yardstick()),
         "turns": lambda: turns.measure(folder, 100 // few, 4000 // few),
         "loading": lambda: loading.measure(folder, (1_000,) if quick else (1_000, 10_000)),
+        "ledger": lambda: ledger.measure(folder, quick),
     }
 
 
@@ -50,7 +51,7 @@ def _yardstick() -> float:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=main.__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
-    parser.add_argument("--only", choices=["startup", "sessions", "turns", "loading"])
+    parser.add_argument("--only", choices=["startup", "sessions", "turns", "loading", "ledger"])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     return parser.parse_args()
 

@@ -20,7 +20,7 @@ def on_disk(path: Path, text: str) -> list[str]:
     return [file.name for file in files if any(word in file.read_bytes() for word in words)]
 
 
-@pytest.mark.parametrize("others", [0, 300])
+@pytest.mark.parametrize("others", [0, 120])
 def test_the_text_of_a_deleted_session_is_gone_from_every_file(db: SessionDB, path: Path, others: int) -> None:
     new_session(db, "kept")
     for number in range(others):
