@@ -20,7 +20,8 @@ class Config:
     """What the user chose. `problems` are sentences about a broken config file; the rest then has its defaults.
 
     `model` is `provider:model` or None for automatic choice. `max_steps` bounds the model calls of one turn.
-    `sources` are the programs whose sessions are listed, None for all. `discover` is whether model servers are looked for on this machine's loopback ports.
+    `sources` are the programs whose sessions are listed, None for all. `discover` is whether model servers are looked
+    for on this machine's loopback ports.
     `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …).
     """
 

@@ -232,8 +232,13 @@ class AcpAgent:
         looking.add_done_callback(self._background.discard)
 
     async def _tell_what_is_found(self, session: SessionState) -> None:
-        for problem in (*self._services.config.problems, *await self._services.ledger.notices()):
-            session.greetings.append(Noticed("warning", problem))
+        rules = self._services.rules(session.cwd).problem
+        problems = [
+            *self._services.config.problems,
+            *await self._services.ledger.notices(),
+            *([rules] if rules else []),
+        ]
+        session.greetings += [Noticed("warning", problem) for problem in [*problems, rules] if problem]
         known = list(self._services.models.known)
         if await self._services.models.offered() != known:
             self._tell_options(session)

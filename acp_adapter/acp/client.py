@@ -18,6 +18,7 @@ from acp_adapter.agent.expansion import ReadText
 from acp_adapter.agent.permissions import Choice
 from acp_adapter.agent.projection import parsed
 from acp_adapter.errors import ClientError, ToolError
+from acp_adapter.tools.command import shell_argv
 from acp_adapter.tools.port import Intent, TerminalRun
 from acp_adapter.transcript import ToolCall
 
@@ -89,12 +90,13 @@ class EditorClient:
     async def run_command(
         self, command: str, cwd: Path, env: dict[str, str], output_limit: int, opened: Callable[[str], None]
     ) -> TerminalRun:
+        program, *args = shell_argv(command)
         created = await self._peer.request(
             types.TERMINAL_CREATE,
             types.CreateTerminalRequest(
                 session_id=self._session_id,
-                command="sh",
-                args=["-c", command],
+                command=program,
+                args=args,
                 env=[types.EnvVariable(name, value) for name, value in env.items()],
                 cwd=str(cwd),
                 output_byte_limit=output_limit,

@@ -132,7 +132,7 @@ class _AnnouncedCall:
                 details=details,
             )
         )
-        self._runner.emit(finished(self._call.id, result))
+        self._runner.emit(finished(self._start, result))
 
     def _new_context(self) -> ToolContext:
         workspace = self._runner.workspace

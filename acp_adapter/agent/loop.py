@@ -20,7 +20,7 @@ from acp_adapter.agent.calls import Emit, Gatekeeper, ToolRunner, Workspace
 from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
 from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk
-from acp_adapter.agent.projection import details_of, shown_text, started, thought_id
+from acp_adapter.agent.projection import details_of, started, thought_id
 from acp_adapter.errors import (
     BrokenStream,
     ContextTooLong,
@@ -35,6 +35,7 @@ from acp_adapter.providers.port import (
     ReasoningDelta,
     TextDelta,
 )
+from acp_adapter.tools import shown
 from acp_adapter.tools.port import Tool, ToolResult
 from acp_adapter.transcript import Message, Transcript, Usage
 
@@ -94,7 +95,7 @@ class AIAgent:
     async def close_open_calls(self, reason: str) -> None:
         """Give every call that was not even begun a failed result."""
         for call in self.transcript.open_calls():
-            start = evolve(started(call, None), status="failed", content=shown_text(reason))
+            start = evolve(started(call, None), status="failed", content=[shown.text(reason)])
             details = details_of(start, ToolResult(reason, failed=True), duration=0.0)
             await self.keep(
                 Message(role="tool", content=reason, tool_call_id=call.id, tool_name=call.name, details=details)

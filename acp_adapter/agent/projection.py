@@ -29,7 +29,8 @@ from acp_adapter.agent.events import (
     TurnEvent,
     UserMessage,
 )
-from acp_adapter.tools.port import Intent, Location, Shown, ToolResult
+from acp_adapter.tools import shown
+from acp_adapter.tools.port import Intent, Kind, Location, Shown, ToolResult
 from acp_adapter.transcript import Message, Part, ToolCall
 
 
@@ -38,8 +39,15 @@ def thought_id(message_id: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, message_id))
 
 
-def shown_text(text: str) -> list[Shown]:
-    return [{"type": "content", "content": {"type": "text", "text": text}}] if text else []
+VERBATIM = ("read", "search", "execute")
+"""Kinds of call whose text is not Markdown, and is shown in a fence."""
+
+
+def shown_text(text: str, kind: Kind, failed: bool) -> list[Shown]:
+    """A result's own text as an editor should show it."""
+    if not text:
+        return []
+    return [shown.code(text) if kind in VERBATIM and not failed else shown.text(text)]
 
 
 def parsed(arguments: str) -> Any:
@@ -64,13 +72,13 @@ def started(call: ToolCall, intent: Intent | None) -> ToolCallStarted:
     )
 
 
-def finished(call_id: str, result: ToolResult) -> ToolCallChanged:
+def finished(start: ToolCallStarted, result: ToolResult) -> ToolCallChanged:
     """The last event of a call."""
     return ToolCallChanged(
-        call_id=call_id,
+        call_id=start.call_id,
         status="failed" if result.failed else "completed",
         locations=list(result.locations) or None,
-        content=list(result.shown) or shown_text(result.text),
+        content=list(result.shown) or shown_text(result.text, start.kind, result.failed),
         raw_output=result.raw_output,
     )
 
@@ -88,7 +96,7 @@ def details_of(
     locations = list(result.locations) or list(start.locations)
     if locations:
         details["locations"] = [{"path": at.path, **({"line": at.line} if at.line else {})} for at in locations]
-    content = [shown for shown in result.shown if shown.get("type") != "terminal"]
+    content = [each for each in result.shown if each.get("type") != "terminal"]
     if content:
         details["content"] = content
     if result.raw_output is not None:
@@ -136,15 +144,17 @@ def _assistant_events(message: Message, results: dict[str | None, Message]) -> I
 
 def _replayed(call: ToolCall, result: Message | None) -> ToolCallStarted:
     details = (result.details if result else None) or {}
+    kind: Kind = details.get("kind") or "other"
+    status = _status(result)
     return ToolCallStarted(
         call_id=call.id,
         name=call.name,
         title=details.get("title") or call.name,
-        kind=details.get("kind") or "other",
-        status=_status(result),
+        kind=kind,
+        status=status,
         raw_input=parsed(call.arguments),
         locations=[Location(at["path"], at.get("line")) for at in details.get("locations", ())],
-        content=details.get("content") or shown_text(result.text() if result else ""),
+        content=details.get("content") or shown_text(result.text() if result else "", kind, status == "failed"),
         raw_output=details.get("rawOutput"),
     )
 

@@ -8,6 +8,7 @@ where NO_COLOR is set.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -101,7 +102,7 @@ class Screen:
             if item.get("type") == "diff":
                 self._diff(call_id, item)
             elif item.get("type") == "content" and ended:
-                self._output(chunk_text(item.get("content") or {}), failed=call.get("status") == "failed")
+                self._output(unfenced(chunk_text(item.get("content") or {})), failed=call.get("status") == "failed")
 
     def _show_user_message_chunk(self, update: Json) -> None:
         self._stream("user", update, "bold")
@@ -211,6 +212,12 @@ class Screen:
 
     def _show_session_info_update(self, update: Json) -> None:
         self.title = update.get("title", self.title)
+
+
+def unfenced(text: str) -> str:
+    """What agents put in a Markdown fence, for a screen that shows it as it is."""
+    found = re.fullmatch(r"(`{3,})[^\n`]*\n(.*)\n\1\s*", text, re.DOTALL)
+    return found[2] if found else text
 
 
 def chunk_text(content: Json) -> str:

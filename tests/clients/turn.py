@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from tests.clients.fold import Item, panel
@@ -101,6 +102,8 @@ class Turn:
 
 
 def output(call: dict[str, Any]) -> str:
-    """All text that a call shows."""
+    """All text that a call shows, without the fence around what is not Markdown."""
     blocks = [shown.get("content") or {} for shown in call.get("content") or () if shown.get("type") == "content"]
-    return "".join(block.get("text", "") for block in blocks)
+    shown = "".join(block.get("text", "") for block in blocks)
+    fenced = re.fullmatch(r"(`{3,})\n(.*)\n\1", shown, re.DOTALL)
+    return fenced[2] if fenced else shown
