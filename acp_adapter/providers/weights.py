@@ -23,7 +23,6 @@ Advance = Callable[[int, int | None], None]
 CONNECT = 5.0
 SILENCE = 60.0
 """Seconds for the hub to take the connection, and between two pieces of its answer."""
-CHUNK = 1024 * 1024
 
 NOT_THERE = "The embedded model is not here yet. `acp-adapter model pull` fetches it ({megabytes} MB)."
 
@@ -97,8 +96,11 @@ def installed(home: Path) -> list[Installed]:
 def find(name: str, home: Path) -> tuple[str, Path]:
     """The name and file of an embedded model that is here; the first that is, for an empty name.
 
-    Raises InvalidParams for an unknown name, AuthRequired where the file must be fetched first.
+    The path of a person's own `.gguf` file is a name, too. Raises InvalidParams for an unknown name, AuthRequired
+    where the file must be fetched first.
     """
+    if name.endswith(".gguf") and Path(name).expanduser().is_file():
+        return name, Path(name).expanduser()
     wanted = [known(name)] if name else list(KNOWN.values())
     for weights in wanted:
         if _is_here(weights, home):
