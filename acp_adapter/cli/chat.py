@@ -18,7 +18,7 @@ from acp_adapter.cli.screen import Screen
 from acp_adapter.config import Config
 from acp_adapter.errors import InvalidParams
 
-PIPE_SECONDS = 5.0
+PIPE_SECONDS = 3.0
 """How long a pipe may stay silent when there is a prompt already: some programs pass on a pipe nobody writes to."""
 
 ENDINGS = {

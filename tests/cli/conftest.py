@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from acp_adapter.cli.main import main
 
 SECONDS = 60.0
 
@@ -57,8 +61,8 @@ def script(tmp_path: Path, env: dict[str, str]) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def cli(env: dict[str, str], project: Path) -> Run:
-    """Run `acp-adapter WORDS` in the project with no terminal; standard input is what `stdin` says."""
+def program(env: dict[str, str], project: Path) -> Run:
+    """Run `acp-adapter WORDS` in the project as a process without a terminal; its standard input is `stdin`."""
 
     def run(*words: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -71,5 +75,26 @@ def cli(env: dict[str, str], project: Path) -> Run:
             timeout=SECONDS,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def cli(env: dict[str, str], project: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The same command inside this process, which spares the start of Python; its standard input is empty."""
+
+    def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            monkeypatch.context() as patch,
+            redirect_stdout(out),
+            redirect_stderr(err),
+            Path(os.devnull).open() as nothing,
+        ):
+            patch.setattr(os, "environ", dict(env))
+            patch.setattr(sys, "stdin", nothing)
+            patch.chdir(cwd or project)
+            code = main(words)
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
     return run

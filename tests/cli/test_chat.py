@@ -23,9 +23,9 @@ def session_of(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr.rpartition("--resume ")[2].strip()
 
 
-def test_the_answer_is_on_stdout_and_the_work_on_stderr(cli: Run, script: Script) -> None:
+def test_the_answer_is_on_stdout_and_the_work_on_stderr(program: Run, script: Script) -> None:
     script({"text": "Let me look.", "tool_calls": [READ]}, {"text": "It is sunflower."})
-    done = cli("chat", "What is the project's name?")
+    done = program("chat", "What is the project's name?")
     assert done.returncode == 0
     assert done.stdout == "Let me look.\nIt is sunflower.\n"
     assert '● Read pyproject.toml\n  │ [project]\n  │ name = "sunflower"\n' in done.stderr
@@ -52,18 +52,18 @@ def test_yes_remembers_nothing(cli: Run, script: Script, home: Path) -> None:
     assert not list(home.glob("permissions/*"))
 
 
-def test_a_pipe_is_appended_to_the_prompt(cli: Run, script: Script, home: Path) -> None:
+def test_a_pipe_is_appended_to_the_prompt(program: Run, script: Script, home: Path) -> None:
     script({"text": "An error."})
-    done = cli("chat", "What", "is", "this?", stdin="Traceback: boom\n")
+    done = program("chat", "What", "is", "this?", stdin="Traceback: boom\n")
     assert done.returncode == 0
-    shown = cli("sessions", "show", session_of(done)).stdout
+    shown = program("sessions", "show", session_of(done)).stdout
     assert "› What is this?\n  \n  Traceback: boom\n" in shown
 
 
-def test_a_pipe_alone_is_the_prompt(cli: Run, script: Script) -> None:
+def test_a_pipe_alone_is_the_prompt(program: Run, script: Script) -> None:
     script({"text": "Hello."})
-    done = cli("chat", stdin="hi there")
-    assert "› hi there\n" in cli("sessions", "show", session_of(done)).stdout
+    done = program("chat", stdin="hi there")
+    assert "› hi there\n" in program("sessions", "show", session_of(done)).stdout
 
 
 def test_a_pipe_that_nobody_writes_to_holds_up_for_seconds_only(
@@ -82,9 +82,9 @@ def test_a_pipe_that_nobody_writes_to_holds_up_for_seconds_only(
         assert "Nothing came through the pipe" in chat.stderr.read()
 
 
-def test_nothing_to_do_is_said(cli: Run, script: Script) -> None:
+def test_nothing_to_do_is_said(program: Run, script: Script) -> None:
     script({"text": "Hello."})
-    done = cli("chat")
+    done = program("chat")
     assert done.returncode == 1
     assert "nothing to do" in done.stderr
 

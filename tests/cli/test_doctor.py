@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_adapter.ledger.db import SessionDB
 from tests.cli.conftest import Run
 
 Script = Callable[..., Path]
@@ -71,7 +72,8 @@ def test_a_damaged_ledger_fails(cli: Run, script: Script, home: Path) -> None:
 
 def test_a_newer_ledger_is_a_warning_and_stays_as_it_is(cli: Run, script: Script, home: Path) -> None:
     script({"text": "Hello."})
-    cli("chat", "hi")
+    home.mkdir(mode=0o700)
+    SessionDB.open(home / "state.db").close()
     with sqlite3.connect(home / "state.db") as sql:
         sql.execute("UPDATE schema_version SET version = 9999")
     sql.close()

@@ -13,12 +13,12 @@ from acp_adapter.cli.main import COMMANDS, main, parser
 from tests.cli.conftest import Run
 
 
-def test_the_version_is_told(cli: Run) -> None:
-    assert cli("--version").stdout == f"acp-adapter {__version__}\n"
+def test_the_version_is_told(program: Run) -> None:
+    assert program("--version").stdout == f"acp-adapter {__version__}\n"
 
 
-def test_help_names_every_command(cli: Run) -> None:
-    shown = cli("--help").stdout
+def test_help_names_every_command(program: Run) -> None:
+    shown = program("--help").stdout
     assert all(f"    {name}" in shown for name in COMMANDS)
 
 
@@ -30,8 +30,8 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert f"acp-adapter {name}" in capsys.readouterr().out
 
 
-def test_an_unknown_command_is_a_usage_error_that_names_the_commands(cli: Run) -> None:
-    done = cli("caht")
+def test_an_unknown_command_is_a_usage_error_that_names_the_commands(program: Run) -> None:
+    done = program("caht")
     assert done.returncode == 2
     assert "chat" in done.stderr
 
@@ -60,8 +60,8 @@ def test_a_reader_that_goes_away_is_no_error_message(env: dict[str, str], projec
     assert "BrokenPipe" not in done.stdout + done.stderr
 
 
-def test_a_terminal_without_the_characters_gets_question_marks(cli: Run, env: dict[str, str]) -> None:
+def test_a_terminal_without_the_characters_gets_question_marks(program: Run, env: dict[str, str]) -> None:
     env |= {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = cli("doctor")
+    done = program("doctor")
     assert "UnicodeEncodeError" not in done.stderr
     assert "versions: acp-adapter" in done.stdout
