@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -18,11 +19,11 @@ _BOM: Final = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 # Line ends for some readers of text, but not for JSON, which lets them stand as they are.
 _OTHER_LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")
-
-
-# The members of a request that may stand before its id, and the id.
-_ID_AHEAD: Final = re.compile(
-    rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,200}")\s*[,}]'
+# A message as far as it can be read without what made it long: members that may stand before its id, the id, and
+# the name of the member behind it.
+_HEAD: Final = re.compile(
+    rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*'
+    rb'"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,200}")\s*(?:,\s*"(\w*)"|\})'
 )
 
 
@@ -33,9 +34,11 @@ class TooLong:
         self._head = head
 
     def envelope(self) -> dict[str, Any] | None:
-        """The request's id where it stands ahead of what made the line long, so that the request can be answered."""
-        found = _ID_AHEAD.match(self._head.removeprefix(_BOM))
-        return {"id": json.loads(found[1])} if found else None
+        """The id of the message and the name of the member behind it, so that it can be answered. Often found."""
+        found = _HEAD.match(self._head.removeprefix(_BOM))
+        if found is None:
+            return None
+        return {"id": json.loads(found[1]), **({found[2].decode("utf-8", "replace"): None} if found[2] else {})}
 
 
 class LineSplitter:
@@ -58,6 +61,13 @@ class LineSplitter:
             elif line.strip():
                 yield line
         self._keep(rest)
+
+    def finish(self) -> Iterator[bytes]:
+        """The last line although it has no line end, if it is whole: half a message is nobody's question."""
+        line, self._part = bytes(self._part), bytearray()
+        with contextlib.suppress(ParseError):
+            decode(line)
+            yield line
 
     def _keep(self, data: bytes) -> None:
         if self._head is not None:

@@ -11,12 +11,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
-from lsprotocol.types import ErrorCodes, LSPErrorCodes, ResponseError
+from lsprotocol.types import ResponseError
 from pygls.exceptions import JsonRpcMethodNotFound
 from pygls.protocol.json_rpc import (
     JsonRPCNotification,
@@ -28,6 +27,7 @@ from pygls.protocol.json_rpc import (
 from acp_adapter.acp import types
 from acp_adapter.acp.converter import converter, structure, unstructure
 from acp_adapter.acp.envelope import Id, check_envelope, expects_answer, id_of, is_id, is_response
+from acp_adapter.acp.faults import client_error, response_error
 from acp_adapter.acp.framing import LineSplitter, TooLong, decode, encode
 from acp_adapter.acp.outbox import Outbox, TextRun
 from acp_adapter.errors import AcpAdapterError, ClientError, InvalidParams, InvalidRequest, MethodNotFound
@@ -156,6 +156,11 @@ class Peer(JsonRPCProtocol):
         for line in self._lines.feed(data):
             self._receive(line)
 
+    def finish(self) -> None:
+        """The input is at its end: handle a last line that has no line end, which some scripts send."""
+        for line in self._lines.finish():
+            self._receive(line)
+
     def _receive(self, line: bytes | TooLong) -> None:
         data: Any = None
         try:
@@ -163,7 +168,9 @@ class Peer(JsonRPCProtocol):
             data = decode(line)
             self.handle_message(self.structure_message(data))
         except Exception as fault:  # the error boundary for what no handler has got yet
-            if expects_answer(data):
+            if is_response(data):
+                self._handle_response(id_of(data), {"error": {"message": str(fault)}})
+            elif expects_answer(data):
                 self._send_response(cast(Any, id_of(data)), error=response_error(fault))
             else:
                 bug = None if isinstance(fault, AcpAdapterError) else fault
@@ -274,24 +281,6 @@ class Peer(JsonRPCProtocol):
         """pygls' way out, for requests."""
         message = {"jsonrpc": self.VERSION, "id": data.id, "method": data.method, "params": unstructure(data.params)}
         self.outbox.put(encode(message))
-
-
-def client_error(error: Any) -> ClientError:
-    """The editor's error object as an exception."""
-    if not isinstance(error, dict):
-        return ClientError("The editor answered with an error that is no object.")
-    return ClientError(f"The editor answered with an error: {error.get('message')}", code=error.get("code"))
-
-
-def response_error(fault: BaseException) -> ResponseError:
-    """What the editor may see of a fault. Of a bug that is no more than the number under which it is logged."""
-    if isinstance(fault, AcpAdapterError):
-        return ResponseError(code=fault.code, message=fault.message, data=fault.data or None)
-    if isinstance(fault, asyncio.CancelledError):
-        return ResponseError(code=LSPErrorCodes.RequestCancelled, message="The request was cancelled.")
-    incident = uuid.uuid4().hex[:8]
-    log.error("Internal error, incident %s", incident, exc_info=fault)
-    return ResponseError(code=ErrorCodes.InternalError, message="Internal error", data={"incident": incident})
 
 
 def _is_plain_text(chunk: types.AgentMessageChunk | types.AgentThoughtChunk) -> bool:

@@ -102,8 +102,8 @@ class _Connection:
         _exit_after(LINGER)
 
     def _ended(self) -> None:
-        """stdin is at its end. What is left of a line is one: a script may not have ended its last."""
-        self._peer.feed(b"\n")
+        """stdin is at its end."""
+        self._peer.finish()
         self._grace = GRACE
         self._over.set()
 

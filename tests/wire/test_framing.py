@@ -52,6 +52,35 @@ def test_a_line_above_the_limit_is_reported_once_and_not_kept() -> None:
         decode(TooLong(b"x"))
 
 
+@pytest.mark.parametrize(
+    ("head", "envelope"),
+    [
+        (b'{"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{', {"id": 4, "method": None}),
+        (b'{ "jsonrpc" : "2.0", "method" : "m", "id" : "a\\"b" , "params"', {"id": 'a"b', "params": None}),
+        (b'\xef\xbb\xbf{"id":-1,"result":{"content":"x', {"id": -1, "result": None}),
+        (b'{"jsonrpc":"2.0","method":"m","params":{"id":4,', None),
+        (b'{"params":{"id":4,', None),
+        (b'{"id":1.5,"method":"m"', None),
+        (b'{"id":true,"method":"m"', None),
+        (b"xxxx", None),
+    ],
+)
+def test_of_a_line_above_the_limit_the_id_is_known_where_it_stands_in_front(head: bytes, envelope: Any) -> None:
+    (found,) = LineSplitter(limit=100).feed(head + b"x" * 200 + b"\n")
+    assert isinstance(found, TooLong)
+    assert found.envelope() == envelope
+
+
+@pytest.mark.parametrize(
+    ("left", "line"), [(b'{"a":1}', [b'{"a":1}']), (b'{"a":1', []), (b"", []), (b"  \r", []), (b"\xff", [])]
+)
+def test_a_last_line_without_line_end_counts_if_it_is_whole(left: bytes, line: list[bytes]) -> None:
+    splitter = LineSplitter()
+    assert lines(splitter, b"[0]\n" + left) == [b"[0]"]
+    assert list(splitter.finish()) == line
+    assert list(splitter.finish()) == []
+
+
 def test_a_byte_order_mark_is_tolerated() -> None:
     assert decode(b'\xef\xbb\xbf{"a":1}') == {"a": 1}
 
@@ -113,15 +142,3 @@ def test_numbers_that_json_lacks_become_null() -> None:
 def test_what_is_no_json_value_is_refused() -> None:
     with pytest.raises(TypeError):
         encode({"a": object()})
-
-
-def test_a_line_that_is_too_long_can_be_answered_where_its_id_stands_ahead() -> None:
-    def envelope(line: bytes) -> object:
-        (skipped,) = LineSplitter(limit=40).feed(line + b"x" * 40 + b"\n")
-        assert isinstance(skipped, TooLong)
-        return skipped.envelope()
-
-    assert envelope(b'{"jsonrpc":"2.0","id":4,"method":"m","params":{') == {"id": 4}
-    assert envelope(b'{ "method" : "m", "id" : "a\\"b", "params":{') == {"id": 'a"b'}
-    assert envelope(b'{"params":{"id":4,') is None
-    assert envelope(b"junk") is None

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_adapter.acp import types
+from acp_adapter.acp.framing import LineSplitter
 from acp_adapter.errors import AuthRequired, ClientError, SessionNotFound
 from tests.wire.instances import JSON
 from tests.wire.wire import INITIALIZE, Wire, line, notification, outcome, prompt, request
@@ -394,6 +395,17 @@ async def test_an_editor_that_never_answers_is_given_up_and_told() -> None:
     assert cancel == notification("$/cancel_request", {"requestId": question["id"]})
     late = {"jsonrpc": "2.0", "id": question["id"], "result": {"content": "late"}}
     assert await here.ask(late, late) == []
+
+
+async def test_an_answer_above_the_limit_fails_its_question_and_is_not_itself_answered() -> None:
+    here = Wire()
+    here.peer._lines = LineSplitter(limit=1000)
+    task = asyncio.create_task(here.peer.request(types.FS_READ_TEXT_FILE, READ, timeout=5))
+    question = await asked(here)
+    answers = await here.ask({"jsonrpc": "2.0", "id": question["id"], "result": {"content": "x" * 2000}})
+    with pytest.raises(ClientError, match="longer than"):
+        await task
+    assert answers == []
 
 
 async def test_when_the_caller_is_cancelled_the_editor_is_told() -> None:
