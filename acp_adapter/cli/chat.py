@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from acp_adapter.cli import permission, terminal
+from acp_adapter.cli import first_run, permission, terminal
 from acp_adapter.cli.client import AgentError
 from acp_adapter.cli.conversation import Conversation, Display, JsonLines, Wish
 from acp_adapter.cli.line_editor import LineEditor
@@ -48,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     prompt = request(args.prompt)
     if prompt is None and not (terminal.interactive() and sys.stdout.isatty()):
         raise InvalidParams('There is nothing to do: give a prompt, as in `acp-adapter chat "What is this project?"`.')
+    if not args.model:
+        first_run.offer_a_model(Config.load(), yes=args.yes)
     wish = Wish(cwd, args.resume, args.newest, args.mode, args.model, replay=prompt is None)
     with asyncio.Runner() as runner:
         conversation, screen = _conversation(args)

