@@ -19,6 +19,7 @@ from acp_adapter.providers.endpoints import Endpoint, configured, endpoint, endp
 from acp_adapter.providers.port import Provider
 from acp_adapter.providers.scripted import ScriptedProvider
 from acp_adapter.providers.services import SERVICES
+from acp_adapter.providers.weights import installed
 
 LISTING = 10.0
 """Seconds for a server that is asked for its models because its name alone was given."""
@@ -143,7 +144,7 @@ def _first_of(server: Server) -> Provider:
 
 async def _offered(config: Config) -> list[ModelChoice]:
     asked, here = await asyncio.gather(ask_all(configured(config), OFFER), servers_here(config))
-    choices = [*_own_choice(config), *_of_servers([*asked, *here])]
+    choices = [*_own_choice(config), *_of_servers([*asked, *here]), *_of_this_machine(config)]
     return list({(choice.provider, choice.model): choice for choice in choices}.values())
 
 
@@ -164,4 +165,15 @@ def _choice(provider: str, model: str) -> ModelChoice:
 
 
 def _local(model: str, config: Config) -> Provider:
-    raise AuthRequired(NO_MODEL)
+    # Imported only when it is the one: its prompts and schemas are no business of the others.
+    from acp_adapter.providers.local.provider import LocalProvider
+
+    return LocalProvider.of(model, config.home)
+
+
+def _of_this_machine(config: Config) -> list[ModelChoice]:
+    try:
+        _local("", config)
+    except AuthRequired:
+        return []
+    return [_choice("local", model.weights.name) for model in installed(config.home) if model.here]

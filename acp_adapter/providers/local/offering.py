@@ -1,0 +1,111 @@
+"""What the next step may be, by what was asked and what was done: the fewer wrong steps are on offer, the fewer are made.
+
+The words that this goes by are English. In other languages everything is offered that is safe, and the model chooses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from acp_adapter.providers.local.record import Turn, plain
+from acp_adapter.providers.local.steps import NAMES, Offer
+
+_FILE = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w.-]+/)*[\w.-]*[\w-]\.[A-Za-z]\w{0,9}(?![\w/@(])")
+"""A name with an ending, with or without folders: `src/app.py`, but no `1.5`, no address and no method call."""
+
+_WORD = re.compile(r"[\w./-]*\w/?")
+_CHANGE = (
+    r"(?:change|set|rename|fix|replace|update|correct|turn|switch|bump|raise|lower|increase|decrease|make|edit|modify)"
+)
+_EDIT = re.compile(rf"(?:^|\b(?:please|and|then|now|you|to)\s+)\W*{_CHANGE}\b|^\W*in\b.*\b{_CHANGE}\b", re.IGNORECASE)
+_NEW = re.compile(r"\b(?:create|new|called|named)\b", re.IGNORECASE)
+_WRITE = re.compile(r"\b(?:write|create|make|add|save|put|new|generate|need|want|like)\b", re.IGNORECASE)
+_RUN = re.compile(r"\b(?:run|runs|execute|start|launch|test|tests|try|compile|build|call)\b", re.IGNORECASE)
+
+ENGLISH = set(
+    "a all am any are can do does for have how i in is it me my of on our please the this to what where which who".split()
+)
+"""Where none of these is in a request, it is not judged by its words."""
+ORDINARY = ENGLISH | set(
+    "a all and are branch branches can code contents could current directories directory display do does entries everything "
+    "file files find folder folders from git give has have here inside is kept let list ls me need now open please project "
+    "read repo repository run search see show tell tests that there these things under us want we whole with you".split()
+)
+"""Words that are hardly the name of a folder."""
+USUAL = (
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "pyproject.toml",
+    "package.json",
+    "requirements.txt",
+    "Makefile",
+    "Dockerfile",
+)
+"""Files that people speak of without their full names."""
+
+
+def offered(names: Iterable[str], turn: Turn) -> Offer:
+    """The offer for the next step of a turn, of the agent's tools `names`."""
+    tools = NAMES.keys() & names
+    return _plain_edit(tools, turn) or _first(tools, turn) or _later(tools, turn)
+
+
+def _first(tools: set[str], turn: Turn) -> Offer | None:
+    """At the turn's beginning a path must come from the user, who alone knows one; None later on."""
+    if turn.calls:
+        return None
+    unfit = {"edit_file"} if wants_new_file(turn.asked) else {"edit_file", "write_file"}
+    return Offer(frozenset(tools - unfit), reads=files_in(turn.asked) or USUAL, folders=folders_in(turn.asked))
+
+
+def _later(tools: set[str], turn: Turn) -> Offer:
+    unfit = set() if wants_new_file(turn.asked) else {"write_file"}
+    if turn.ends_with_edit and not _RUN.search(turn.asked):
+        unfit.add("run_command")
+    return Offer(frozenset(tools - unfit), turn.editable() if wants_change(turn.asked) else ())
+
+
+def _plain_edit(tools: set[str], turn: Turn) -> Offer | None:
+    """A request to change one file that it names goes one way: read the file, then edit it. Else None."""
+    file = file_to_edit(turn.asked)
+    if not file or not {"read_file", "edit_file"} <= tools:
+        return None
+    if not turn.calls:
+        return Offer(frozenset(["read_file"]), reads=(file,), silent=True)
+    here = [each for each in turn.editable() if plain(each.path) == plain(file)]
+    if here and not any(call.tool == "edit_file" for call in turn.calls):
+        return Offer(frozenset(["edit_file"]), here, silent=True)
+    return None
+
+
+def files_in(text: str) -> tuple[str, ...]:
+    """The files that a text names, in order."""
+    return tuple(dict.fromkeys(_FILE.findall(text)))
+
+
+def file_to_edit(text: str) -> str | None:
+    """The one file that a text asks to change, where it plainly does."""
+    files = files_in(text)
+    asks = _EDIT.search(text) and not _NEW.search(text) and not text.rstrip().endswith("?")
+    return files[0] if asks and len(files) == 1 else None
+
+
+def folders_in(text: str) -> tuple[str, ...]:
+    """The folder itself, and what in a text could be the name of another."""
+    words = [word for word in _WORD.findall(text) if word.lower() not in ORDINARY]
+    return tuple(dict.fromkeys([".", *words]))
+
+
+def wants_new_file(text: str) -> bool:
+    """Whether a text may ask for a new file; True as well for a text that is not English."""
+    return bool(_WRITE.search(text)) or not _is_english(text)
+
+
+def wants_change(text: str) -> bool:
+    return bool(_EDIT.search(text)) or not _is_english(text)
+
+
+def _is_english(text: str) -> bool:
+    return not ENGLISH.isdisjoint(re.findall(r"[a-z]+", text.lower()))
