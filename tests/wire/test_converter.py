@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from acp_adapter.acp import types
 from acp_adapter.acp.converter import structure, unstructure
-from acp_adapter.acp.schema.generate import HERE, STABLE, UNSTABLE
+from acp_adapter.acp.schema.definitions import HERE, STABLE, UNSTABLE
 from acp_adapter.acp.struct import Struct, Unknown
 from acp_adapter.errors import InvalidParams
 from tests.wire.instances import instances, structs

@@ -10,7 +10,8 @@ import pytest
 
 from acp_adapter.acp import types
 from acp_adapter.acp.converter import wire_name
-from acp_adapter.acp.schema.generate import HERE, STABLE, TYPES, UNSTABLE, Generator, load, snake, without_prose
+from acp_adapter.acp.schema.definitions import HERE, STABLE, UNSTABLE, load, without_prose
+from acp_adapter.acp.schema.generate import TYPES, Generator, snake
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "acp"
 

@@ -3,8 +3,7 @@
     python -m acp_adapter.acp.schema.generate               writes types.py anew
     python -m acp_adapter.acp.schema.generate FOLDER        first takes newer schemas from FOLDER, without their prose
 
-Everything of the stable schema becomes a class, an alias or a method, but for the JSON-RPC envelope, which is the
-peer's. Of the unstable schema only what EXPERIMENTAL names is taken.
+Every object becomes a class, every union, enum and id an alias, every method a constant.
 """
 
 from __future__ import annotations
@@ -16,23 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-Node = dict[str, Any]
+from acp_adapter.acp.schema.definitions import HERE, Node, load, take
 
-HERE = Path(__file__).parent
 TYPES = HERE.parent / "types.py"
-STABLE, UNSTABLE = "v1.schema.json", "v1.unstable.schema.json"
-
-EXPERIMENTAL: dict[str, list[str] | None] = {
-    "ForkSessionRequest": ["sessionId", "cwd", "additionalDirectories", "mcpServers", "_meta"],
-    "ForkSessionResponse": None,
-    "SessionForkCapabilities": None,
-    "SessionCapabilities": ["fork"],
-    "Usage": None,
-    "PromptResponse": ["usage"],
-}
-"""Definitions of the unstable schema and their properties (None: all); those of a stable definition are added."""
-
-ENVELOPE = re.compile(r"^(Agent|Client)(Request|Response|Notification)$|^Ext|^Error(Code)?$")
 
 NAMES = {
     ("RequestPermissionOutcome", "cancelled"): "CancelledPermissionOutcome",
@@ -158,7 +143,9 @@ class Generator:
 
     def union(self, name: str, node: Node, variants: list[Node]) -> str:
         members = [self.variant(name, node, v) for v in variants if v.get("title") != "other"]
-        if any(const_of(v) for v in variants) and node.get("x-method") != "session/set_config_option":
+        # Of a method's params only the variants that the schema lists can be served, unless it says otherwise.
+        closed = "x-method" in node and not any(v.get("title") == "other" for v in variants)
+        if any(const_of(v) for v in variants) and not closed:
             members.append("Unknown")
         members.sort(key=lambda member: member == "None")
         line = f"{name} = {' | '.join(members)}"
@@ -175,7 +162,8 @@ class Generator:
             return self.type_of(node)
         label = tag[1] if tag else str(node.get("title"))
         name = NAMES.get((union, label), camel(label))
-        self.written[name] = self.structure(name, union, [base, node], tag)
+        common = {key: value for key, value in base.items() if key not in ("oneOf", "anyOf")}
+        self.written[name] = self.structure(name, union, [common, node], tag)
         return name
 
     # -- classes
@@ -292,11 +280,9 @@ def _members(defs: dict[str, Node], parts: list[Node]) -> Iterator[tuple[str, No
     """The members of an object that is put together from several parts, and whether each must be there."""
     found: dict[str, tuple[Node, bool]] = {}
     for part in parts:
-        ref = ref_of(part)
-        inner = [defs[ref]] if ref else []
-        for prop, node, needed in _members(defs, inner) if inner else ():
-            found[prop] = (node, needed)
-        for choice in part.get("anyOf", []) if part is not parts[0] or len(parts) == 1 else ():
+        if ref := ref_of(part):
+            found |= {prop: (node, needed) for prop, node, needed in _members(defs, [defs[ref]])}
+        for choice in part.get("anyOf", []):
             for prop, node, _ in _members(defs, [choice]):
                 found.setdefault(prop, (node, False))
         for prop, node in part.get("properties", {}).items():
@@ -312,37 +298,6 @@ def _describe(name: str, parts: list[Node], tag: tuple[str, str] | None) -> str:
         what = "The result of" if name.endswith("Response") else "The params of"
         return f"{what} `{parts[0]['x-method']}` {variant}".rstrip(" .") + "."
     return f"A `{name}` {variant}".rstrip(" .") + "."
-
-
-def load(folder: Path = HERE) -> dict[str, Node]:
-    """The definitions to generate from: the stable ones with the chosen unstable ones mixed in."""
-    defs: dict[str, Node] = json.loads((folder / STABLE).read_text("utf-8"))["$defs"]
-    unstable: dict[str, Node] = json.loads((folder / UNSTABLE).read_text("utf-8"))["$defs"]
-    for name, wanted in EXPERIMENTAL.items():
-        new = unstable[name]
-        properties = {p: node for p, node in new["properties"].items() if wanted is None or p in wanted}
-        if name in defs:
-            defs[name]["properties"] |= properties
-        else:
-            defs[name] = {**new, "properties": properties}
-    return {name: node for name, node in defs.items() if not ENVELOPE.match(name)}
-
-
-def without_prose(node: Any, inside: str = "") -> Any:
-    """A schema without its descriptions. A property that is called `description` stays."""
-    if isinstance(node, list):
-        return [without_prose(each) for each in node]
-    if not isinstance(node, dict):
-        return node
-    prose = () if inside in ("properties", "$defs") else ("description",)
-    return {key: without_prose(each, key) for key, each in node.items() if key not in prose}
-
-
-def take(folder: Path) -> None:
-    """Copy newer schemas into the project."""
-    for name in (STABLE, UNSTABLE):
-        schema = without_prose(json.loads((folder / name).read_text("utf-8")))
-        (HERE / name).write_text(json.dumps(schema, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
 
 
 def main(arguments: list[str]) -> None:
