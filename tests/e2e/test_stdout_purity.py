@@ -38,14 +38,16 @@ if sys.argv[0] == "-m":
 '''
 
 
-async def a_conversation(lab: Lab, client: RawClient) -> None:
-    """The smallest whole use: initialize, new, a prompt with a command, an answer."""
+async def a_conversation(lab: Lab, client: RawClient, warning: str = "") -> None:
+    """The smallest whole use: initialize, new, a prompt with a command, an answer; before it, the warning."""
     lab.model.add(C("c1", SHELL, {"command": "echo out; echo err >&2"}), T("done"))
     first = client.frames[1]
     assert first.data["result"]["protocolVersion"] == 1
     session = await client.new(lab.project)
     turn = await client.prompt(session, "go")
-    assert (turn.stop_reason, turn.text) == ("end_turn", "done")
+    assert turn.stop_reason == "end_turn"
+    assert turn.text.endswith("done") and warning in turn.text
+    assert bool(warning) == (turn.text != "done")
     assert {"out", "err"} <= set(output(turn.calls[0].fields).split())
 
 
@@ -56,12 +58,12 @@ async def test_without_a_state_directory(lab: Lab) -> None:
 
 async def test_with_a_broken_config_file(lab: Lab) -> None:
     lab.configure('model = "unclosed\n[[[')
-    await a_conversation(lab, await lab.start())
+    await a_conversation(lab, await lab.start(), "config.toml can't be read")
 
 
 async def test_with_wrong_types_and_unknown_keys_in_the_config_file(lab: Lab) -> None:
     lab.configure('max_steps = "many"\nmode = 7\nproviders = 3\nwhatever = true\n')
-    await a_conversation(lab, await lab.start())
+    await a_conversation(lab, await lab.start(), "mode must be of type str")
 
 
 @pytest.mark.parametrize("level", ["DEBUG", "nonsense"])
@@ -79,12 +81,12 @@ async def test_with_a_ledger_of_another_program(lab: Lab) -> None:
 
 
 async def test_with_a_file_that_is_no_database(lab: Lab) -> None:
-    """The damaged file is kept aside, the session works or says clearly why not."""
+    """The damaged file is kept aside, the user is told, the session works."""
     lab.home.mkdir(mode=0o700)
     damaged = lab.home / "state.db"
     damaged.write_bytes(b"this is not a database, but somebody's only copy of something" * 100)
     damaged.chmod(0o600)
-    await a_conversation(lab, await lab.start())
+    await a_conversation(lab, await lab.start(), "damaged")
     kept = [path for path in lab.home.iterdir() if path.read_bytes().startswith(b"this is not a database")]
     assert len(kept) == 1
     with sqlite3.connect(lab.home / "state.db") as ledger:
