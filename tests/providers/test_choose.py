@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from acp_adapter.providers import discovery
 from acp_adapter.providers.choose import ModelChoice, available, choose, provider_from, restored
 from acp_adapter.providers.openai import OpenAIProvider
 from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES
+from acp_adapter.providers.weights import DEFAULT, KNOWN
 from acp_adapter.providers.windows import context_window
 from tests.providers.calls import answer
 from tests.stub_model import StubModel, T
@@ -148,6 +150,32 @@ async def test_something_else_on_a_usual_port_is_passed_over_in_bounded_time(
         monkeypatch.setitem(LOOPBACK_SERVERS, "llamacpp", f"http://127.0.0.1:{mute.getsockname()[1]}/v1")
         with pytest.raises(AuthRequired):
             await choose(configured())
+
+
+@pytest.fixture
+def with_weights(tmp_path: Path) -> None:
+    """A file of the right size in the right place; nothing reads it before the first prompt."""
+    if find_spec("xllamacpp") is None:
+        pytest.skip("needs the extra `local`")
+    path = KNOWN[DEFAULT].path(tmp_path)
+    path.parent.mkdir()
+    with path.open("wb") as file:
+        file.truncate(KNOWN[DEFAULT].size)
+
+
+@pytest.mark.usefixtures("with_weights")
+async def test_the_embedded_model_is_used_where_nothing_else_is(configured: Configured) -> None:
+    assert about(await choose(configured())) == ("local", DEFAULT, "")
+    assert about(await choose(configured(ACP_ADAPTER_MODEL="local"))) == ("local", DEFAULT, "")
+    assert (await choose(configured(GROQ_API_KEY="k"))).name == "groq"
+    assert await available(configured()) == [ModelChoice("local", DEFAULT, f"{DEFAULT} (local)")]
+    assert (await restored(configured(GROQ_API_KEY="k"), "local", DEFAULT, ""))[0].name == "local"
+
+
+async def test_the_embedded_model_is_not_promised_before_it_is_here(configured: Configured) -> None:
+    with pytest.raises(AuthRequired, match=r"model pull|acp-adapter\[local\]"):
+        await choose(configured(), "local")
+    assert await available(configured()) == []
 
 
 TABLE = """
