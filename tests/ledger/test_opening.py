@@ -7,16 +7,18 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from acp_adapter.errors import LedgerTooNew, LedgerUnavailable
-from acp_adapter.ledger import migrations, schema
+from acp_adapter.ledger import fulltext, migrations, schema
 from acp_adapter.ledger.care import Care
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.faults import NotWritable
 from tests.ledger.conftest import answer, change, new_session, rows, texts, user
+from tests.ledger.processes import running
 
 
 def filled(path: Path, messages: int = 3, sessions: int = 1) -> None:
@@ -110,6 +112,40 @@ def test_an_older_schema_is_brought_up_to_date_with_a_backup_beside_it(path: Pat
     ]
     [backup] = path.parent.glob("state.db.backup-*")
     assert rows(backup, "SELECT version FROM schema_version") == [(9,)]
+
+
+def test_indexes_of_an_older_kind_are_made_anew(path: Path) -> None:
+    """They held the content alone, and their triggers go on doing so."""
+    make_old(path)
+    make_old_triggers(path)
+    change(path, "INSERT INTO messages(session_id, role, tool_name, timestamp) VALUES ('s1', 'tool', 'deploy', 2)")
+    db = SessionDB.open(path)
+    db.append("s1", [user("x", tool_name="rollback")])
+    assert len(db.search("deploy")) == len(db.search("rollback")) == len(db.search("zebra")) == 1
+    db.close()
+
+
+def make_old_triggers(path: Path) -> None:
+    change(path, "CREATE VIRTUAL TABLE messages_fts_trigram USING fts5(content, tokenize='trigram')")
+    for table in fulltext.TABLES:
+        for event, row in (("insert", "new"), ("update", "new"), ("delete", "old")):
+            change(
+                path,
+                f"""CREATE TRIGGER {table}_{event} AFTER {event} ON messages BEGIN INSERT INTO {table}(rowid, content)
+                    SELECT {row}.id, {row}.content WHERE '{event}' = 'insert'; END""",
+            )
+
+
+def test_two_that_open_an_old_file_at_once_migrate_it_once(path: Path) -> None:
+    path.parent.mkdir()
+    change(path, "PRAGMA journal_mode = WAL")
+    with running("hold", path, 1.0) as holder, ThreadPoolExecutor(2) as threads:
+        holder.wait_for_lines(1)
+        opened = [threads.submit(SessionDB.open, path) for _ in range(2)]
+        for future in opened:
+            future.result(30).close()
+    assert rows(path, "SELECT count(*) FROM acp_adapter_migrations") == [(len(migrations.MIGRATIONS),)]
+    assert rows(path, "SELECT count(*) FROM schema_version") == [(1,)]
 
 
 def make_old(path: Path) -> None:

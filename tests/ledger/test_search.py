@@ -108,6 +108,8 @@ def test_pieces_are_joined_by_and_with_each_other_and_with_words(db: SessionDB) 
     assert found(db, "数据 migration") == ["数据 migration 迁移"]
     assert set(found(db, "迁移 migration")) == {"数据 migration 迁移", "迁移 migration"}
     assert found(db, "数据only") == []
+    stored(db, "が", "か", "が か")
+    assert found(db, "が か") == ["が か"]
 
 
 def test_tool_names_and_calls_are_found(db: SessionDB) -> None:

@@ -135,6 +135,13 @@ def test_of_several_continuations_the_living_one_counts(db: SessionDB, path: Pat
         "INSERT INTO sessions(id, source, started_at, parent_session_id) VALUES ('live', 'cli', 4, 's')",
     )
     assert db.current("s").id == "live"
+    change(
+        path,
+        """INSERT INTO sessions(id, source, started_at, parent_session_id, ended_at, end_reason)
+           VALUES ('went-on', 'cli', 3, 's', 4, 'compression')""",
+        "INSERT INTO sessions(id, source, started_at, parent_session_id) VALUES ('newest', 'cli', 5, 'went-on')",
+    )
+    assert db.current("s").id == "newest"
 
 
 def test_a_loop_that_another_program_made_ends_every_walk(db: SessionDB, path: Path) -> None:
