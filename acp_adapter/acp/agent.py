@@ -240,7 +240,8 @@ class AcpAgent:
         ]
         session.greetings += [Noticed("warning", problem) for problem in [*problems, rules] if problem]
         known = list(self._services.models.known)
-        if await self._services.models.offered() != known:
+        found = await self._services.models.offered()
+        if found != known and self._sessions.running(session.id) is session:
             self._tell_options(session)
 
     def _options(self, session: SessionState) -> Sequence[types.SessionConfigOption]:
