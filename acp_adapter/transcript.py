@@ -32,7 +32,9 @@ def new_id() -> str:
 
 @frozen
 class Usage:
-    """Tokens of one model call, as the provider counted them. `cost` is in US dollars, None where unknown."""
+    """Tokens of one model call, as the provider counted them: `input_tokens` is the whole prompt, what came from
+    the provider's cache included, and `output_tokens` the whole answer, its reasoning included. `cost` is in US
+    dollars, None where unknown."""
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -89,7 +89,7 @@ async def show_usage(asked: Asked) -> StopReason:
     total = await asked.session.usage()
     rows = [
         f"- model calls: {total.api_call_count:,}",
-        f"- tokens in: {total.input_tokens:,} (and {total.cache_read_tokens:,} from the provider's cache)",
+        f"- tokens in: {total.input_tokens:,} (of which from the provider's cache: {total.cache_read_tokens:,})",
         f"- tokens out: {total.output_tokens:,}, of which reasoning: {total.reasoning_tokens:,}",
         f"- messages: {total.message_count:,}, tool calls: {total.tool_call_count:,}",
     ]

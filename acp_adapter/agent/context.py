@@ -33,7 +33,7 @@ class Context:
         """Take in what the provider counted for the last request and its answer, and tell the user."""
         if usage is None:
             return
-        self._used = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
+        self._used = usage.input_tokens + usage.output_tokens
         if window:
             self.emit(UsageChanged(self._used, window))
 
