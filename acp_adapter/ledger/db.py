@@ -42,7 +42,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def reads(method: F) -> F:
     """Marks a method that a `Ledger` may run while another one waits to write."""
-    method.reads = True  # type: ignore[attr-defined]
+    method.lane = "reads"  # type: ignore[attr-defined]
+    return method
+
+
+def takes_long(method: F) -> F:
+    """Marks a method for which neither reads nor writes should wait: seconds, in a large ledger."""
+    method.lane = "long"  # type: ignore[attr-defined]
     return method
 
 
@@ -310,6 +316,7 @@ class SessionDB:
         """Hide the conversation from the list, or show it again."""
         self._write(lambda sql: branches.archive(sql, session_id, archived))
 
+    @takes_long
     def delete_session(self, session_id: str) -> bool:
         """Delete the conversation with all its nodes, messages, drafts and index entries; its branches stay whole.
 
@@ -330,7 +337,7 @@ class SessionDB:
 
     # Search
 
-    @reads
+    @takes_long
     def search(
         self,
         text: str,

@@ -26,19 +26,19 @@ class Ledger:
     """Asynchronous access to one ledger; implements `transcript.Store`. Opens the file at its first use.
 
     `await ledger(SessionDB.session, session_id)` runs that method in a thread and returns or raises what it does.
-    Writes run one after the other in the order of their calls; reads have a connection of their own and wait for no
-    writer. A call that was awaited is seen by every later one. Cancelling the awaiter stops no call that has begun.
+    Writes run one after the other in the order of their calls; reads, and what takes long, have connections of their
+    own and hold up no writer. A call that was awaited is seen by every later one. Cancelling the awaiter stops no call
+    that has begun.
     """
 
     def __init__(self, path: Path, *, program: str = "acp-adapter") -> None:
         self.path = path
         token = uuid.uuid4().hex
-        self._writer = _Lane(path, program, token)
-        self._reader = _Lane(path, program, token)
+        self._lanes = {name: _Lane(path, program, token) for name in ("writes", "reads", "long")}
 
     async def __call__(self, method: Callable[Concatenate[SessionDB, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        lane = self._reader if getattr(method, "reads", False) else self._writer
-        return await lane.run(lambda db: method(db, *args, **kwargs))
+        lane = getattr(method, "lane", "writes")
+        return await self._lanes[lane].run(lambda db: method(db, *args, **kwargs))
 
     async def append(self, session_id: str, messages: Sequence[Message], usage: Usage | None) -> list[int]:
         return await self(SessionDB.append, session_id, messages, usage)
@@ -55,12 +55,12 @@ class Ledger:
 
     async def notices(self) -> list[str]:
         """What the user must know about the opening of the file, opened now if it was not; each is given once."""
-        await self._writer.run(lambda _: None)
-        return list(dict.fromkeys(self._writer.take_notices() + self._reader.take_notices()))
+        await self._lanes["writes"].run(lambda _: None)
+        return list(dict.fromkeys(notice for lane in self._lanes.values() for notice in lane.take_notices()))
 
     async def aclose(self) -> None:
         """Finish what is under way and close the file; may be called twice. Waits two seconds at most."""
-        await asyncio.gather(asyncio.to_thread(self._reader.close), asyncio.to_thread(self._writer.close))
+        await asyncio.gather(*(asyncio.to_thread(lane.close) for lane in self._lanes.values()))
 
 
 class _Lane:

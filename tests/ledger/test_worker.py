@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from acp_adapter.errors import LedgerUnavailable, SessionNotFound
-from acp_adapter.ledger.db import SessionDB
+from acp_adapter.ledger.db import SessionDB, takes_long
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.transcript import Transcript, Usage
 from tests.ledger.conftest import answer, change, texts, user
@@ -74,6 +75,24 @@ async def test_neither_the_loop_nor_a_reader_waits_for_a_lock(ledger: Ledger, pa
         assert ticks > 5
         await asyncio.wait_for(writing, 20)
     assert texts(await ledger(SessionDB.conversation, "s")) == ["late"]
+
+
+async def test_neither_reading_nor_writing_waits_for_a_long_search(ledger: Ledger) -> None:
+    begun, finish = threading.Event(), threading.Event()
+
+    @takes_long
+    def long_search(db: SessionDB) -> None:
+        begun.set()
+        finish.wait(30)
+
+    await new_session(ledger, "s")
+    searching = asyncio.create_task(ledger(long_search))
+    await asyncio.to_thread(begun.wait, 30)
+    await asyncio.wait_for(ledger.append("s", [user("hi")], None), 10)
+    assert texts(await asyncio.wait_for(ledger(SessionDB.conversation, "s"), 10)) == ["hi"]
+    assert not searching.done()
+    finish.set()
+    await searching
 
 
 async def test_a_cancelled_caller_leaves_the_ledger_usable(ledger: Ledger, path: Path) -> None:
