@@ -78,3 +78,11 @@ class Method(str, Generic[P, R]):
         self = super().__new__(cls, name)
         self.kind, self.side, self.params, self.result = kind, side, params, result
         return self
+
+
+def wire_name(name: str) -> str:
+    """`session_id` → `sessionId`; `meta` is the protocol's `_meta`."""
+    if name == "meta":
+        return "_meta"
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from acp_adapter.acp import types
-from acp_adapter.acp.converter import wire_name
 from acp_adapter.acp.schema.definitions import HERE, STABLE, UNSTABLE, load, without_prose
 from acp_adapter.acp.schema.generate import TYPES, Generator, snake
+from acp_adapter.acp.struct import wire_name
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "acp"
 
