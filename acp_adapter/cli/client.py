@@ -19,7 +19,8 @@ from acp_adapter.cli.terminal import detached
 from acp_adapter.errors import AcpAdapterError
 
 PROTOCOL_VERSION = 1
-AGENT = (sys.executable, "-m", "acp_adapter")
+AGENT = (sys.executable, "-P", "-m", "acp_adapter")
+"""-P: what lies in the project's folder must not be imported in the place of our own modules."""
 HANDSHAKE_SECONDS = 60.0
 LEAVE_SECONDS = 3.0
 

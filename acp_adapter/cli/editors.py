@@ -29,7 +29,7 @@ def agent_command() -> list[str]:
     if script.exists():
         return [str(script)]
     found = shutil.which(NAME)
-    return [found] if found else [sys.executable, "-m", "acp_adapter"]
+    return [found] if found else [sys.executable, "-P", "-m", "acp_adapter"]
 
 
 def _agent_servers(command: Sequence[str], **more: str) -> str:

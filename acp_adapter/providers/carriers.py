@@ -95,9 +95,10 @@ class _Pip:
         self._folder = folder
         self._scratch = folder / "pip"
         self._scratch.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--no-input"]
+        # -P: a file named pip.py in the folder where a person happens to be is not what is meant.
+        command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
         self._process = subprocess.Popen(
-            [*command, "--only-binary=:all:", "--dest", str(folder), f"{package}=={version}"],
+            [*command, "--no-input", "--only-binary=:all:", "--dest", str(folder), f"{package}=={version}"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -66,7 +66,7 @@ def program(env: dict[str, str], project: Path) -> Run:
 
     def run(*words: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "acp_adapter", *words],
+            [sys.executable, "-P", "-m", "acp_adapter", *words],
             input=stdin,
             capture_output=True,
             encoding="utf-8",

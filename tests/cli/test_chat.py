@@ -213,3 +213,11 @@ def test_a_reader_that_goes_away_ends_the_turn_quietly(env: dict[str, str], scri
     assert done.stdout.startswith("many words\n")
     assert "Traceback" not in done.stdout
     assert "BrokenPipe" not in done.stdout
+
+
+def test_nothing_is_imported_from_the_project(program: Run, script: Script, project: Path) -> None:
+    for name in ("json", "attrs", "acp_adapter"):
+        (project / f"{name}.py").write_text("raise SystemExit('imported from the project')")
+    script({"text": "Hello."})
+    done = program("chat", "hi")
+    assert (done.returncode, done.stdout) == (0, "Hello.\n"), done.stderr
