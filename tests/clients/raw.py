@@ -84,7 +84,9 @@ class RawClient:
         await self.process.write(line + b"\n")
 
     async def send(self, frame: Any) -> None:
-        await self.send_line(json.dumps(frame, ensure_ascii=False).encode())
+        text = json.dumps(frame, ensure_ascii=False)
+        escaped = any("\ud800" <= character <= "\udfff" for character in text)
+        await self.send_line((json.dumps(frame) if escaped else text).encode())
 
     async def notify(self, method: str, **params: Any) -> None:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
