@@ -59,11 +59,11 @@ def is_whole(sql: sqlite3.Connection) -> bool:
 
 _PROBES = {
     "messages_fts": (
-        re.compile(r"(?:^|(?<=[\x01-\x7f]))(?<![A-Za-z0-9])[A-Za-z0-9]{2,60}(?=[\x01-\x7f]|$)(?![A-Za-z0-9])"),
+        r"(?:^|(?<=[\x01-\x7f]))(?<![A-Za-z0-9])[A-Za-z0-9]{2,60}(?=[\x01-\x7f]|$)(?![A-Za-z0-9])",
         "SELECT id FROM messages WHERE length(content) > 2",
     ),
     "messages_fts_trigram": (
-        re.compile("[\u2e80-\u9fff\uac00-\ud7ff]{3,20}"),
+        "[\u2e80-\u9fff\uac00-\ud7ff]{3,20}",
         "SELECT id FROM messages_fts_trigram_docsize WHERE 1",
     ),
 }
@@ -83,7 +83,7 @@ def answers(sql: sqlite3.Connection, table: str, probes: int = 2) -> bool:
         rows |= {row[0] for row in sql.execute(f"{ids} AND id % ? = 0", (step,))}
     for row in rows:
         text = sql.execute(f"SELECT {indexed_text('m')} FROM messages m WHERE m.id = ?", (row,)).fetchone()
-        piece = pattern.search(text[0]) if text else None
+        piece = re.search(pattern, text[0]) if text else None
         if piece is None:
             continue
         asked = (f'"{piece[0]}"', row)

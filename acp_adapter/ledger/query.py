@@ -17,8 +17,7 @@ from acp_adapter.ledger.fulltext import WITHOUT_BLANKS
 MOST_TERMS = 32
 """Terms that are looked up in an index; what a query has beyond them is compared with the text itself."""
 
-_UNITS = re.compile(r'"([^"]+)"|(\S+)')
-_WITHOUT_BLANKS = re.compile(WITHOUT_BLANKS)
+_UNITS = r'"([^"]+)"|(\S+)'
 
 
 @frozen
@@ -38,7 +37,7 @@ class Term:
 def terms(query: str) -> list[Term]:
     """The terms of a query, each once. An unbalanced quote means itself."""
     printable = "".join(" " if unicodedata.category(char) in ("Cc", "Cs") else char for char in query)
-    units = [phrase or word for phrase, word in _UNITS.findall(unicodedata.normalize("NFC", printable))]
+    units = [phrase or word for phrase, word in re.findall(_UNITS, unicodedata.normalize("NFC", printable))]
     return list({term.folded: term for term in map(_term, units) if term.folded}.values())
 
 
@@ -68,7 +67,7 @@ def snippet(text: str, found: Sequence[Term], length: int = 160) -> tuple[str, l
 def _term(unit: str) -> Term:
     unit = unit.strip()
     signs = [char for char in unit if not _is_word(char) and not char.isspace()]
-    kind = "piece" if _WITHOUT_BLANKS.search(unit) else "words" if any(map(_is_word, unit)) else "signs"
+    kind = "piece" if re.search(WITHOUT_BLANKS, unit) else "words" if any(map(_is_word, unit)) else "signs"
     return Term(unit, fold(unit), kind, bool(signs) and kind != "piece")
 
 
