@@ -1,4 +1,4 @@
-"""A loaded model that can be asked: started on first use, one for all sessions that use it, started again after a crash."""
+"""A loaded model that can be asked: started on first use, one for all sessions, started again after a crash."""
 
 from __future__ import annotations
 

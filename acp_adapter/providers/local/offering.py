@@ -1,4 +1,4 @@
-"""What the next step may be, by what was asked and what was done: the fewer wrong steps are on offer, the fewer are made.
+"""What the next step may be, by what was asked and done: the fewer wrong steps are on offer, the fewer are made.
 
 The words that this goes by are English. In other languages everything is offered that is safe, and the model chooses.
 """
@@ -23,27 +23,39 @@ _NEW = re.compile(r"\b(?:create|new|called|named)\b", re.IGNORECASE)
 _WRITE = re.compile(r"\b(?:write|create|make|add|save|put|new|generate|need|want|like)\b", re.IGNORECASE)
 _RUN = re.compile(r"\b(?:run|runs|execute|start|launch|test|tests|try|compile|build|call)\b", re.IGNORECASE)
 
-ENGLISH = set(
-    "a all am any are can do does for have how i in is it me my of on our please the this to what where which who".split()
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ENGLISH = _words(
+    "a all am any are can do does for have how i in is it me my of on our please the this to what where which who"
 )
 """Where none of these is in a request, it is not judged by its words."""
-ORDINARY = ENGLISH | set(
-    "a all and are branch branches can code contents could current directories directory display do does entries everything "
-    "file files find folder folders from git give has have here inside is kept let list ls me need now open please project "
-    "read repo repository run search see show tell tests that there these things under us want we whole with you".split()
+ORDINARY = ENGLISH | _words(
+    "a all and are branch branches can code contents could current directories directory display do does entries "
+    "everything file files find folder folders from git give has have here inside is kept let list ls me need now "
+    "open please project read repo repository run search see show tell tests that there these things under us want we "
+    "whole with you"
 )
 """Words that are hardly the name of a folder."""
-USUAL = (
-    "README.md",
-    "LICENSE",
-    "CHANGELOG.md",
-    "pyproject.toml",
-    "package.json",
-    "requirements.txt",
-    "Makefile",
-    "Dockerfile",
+USUAL = {
+    "README.md": r"read ?me",
+    "LICENSE": r"licen[sc]e",
+    "CHANGELOG.md": r"change ?log|changes|newest version|latest version",
+    "pyproject.toml": r"pyproject|dependenc|package|project's|version",
+    "package.json": r"dependenc|package|project's|version|npm",
+    "requirements.txt": r"requirements|dependenc",
+    "Makefile": r"makefile",
+    "Dockerfile": r"dockerfile",
+}
+"""Files that people speak of without their full names, and how."""
+_GIT = re.compile(r"\b(?:git|commits?|branch(?:es)?|tags?|diff)\b", re.IGNORECASE)
+_UNDER = re.compile(
+    r"\b(?:in|under|below|inside|within)\s+(?:the\s+|folder\s+|directory\s+)*([a-z_][\w./-]*?)/?"
+    r"(?:\s+(?:folder|directory))?\s*[.?!]*$"
 )
-"""Files that people speak of without their full names."""
+"""The folder at the end of "… files under docs."."""
 
 
 def offered(names: Iterable[str], turn: Turn) -> Offer:
@@ -56,8 +68,12 @@ def _first(tools: set[str], turn: Turn) -> Offer | None:
     """At the turn's beginning a path must come from the user, who alone knows one; None later on."""
     if turn.calls:
         return None
-    unfit = {"edit_file"} if wants_new_file(turn.asked) else {"edit_file", "write_file"}
-    return Offer(frozenset(tools - unfit), reads=files_in(turn.asked) or USUAL, folders=folders_in(turn.asked))
+    asked = turn.asked
+    reads, folders = files_in(asked) or usual_files(asked), folders_in(asked)
+    unfit = {"edit_file"} if wants_new_file(asked) else {"edit_file", "write_file"}
+    unfit |= set() if reads else {"read_file"}
+    unfit |= {"list_directory"} if _GIT.search(asked) or not folders else set()
+    return Offer(frozenset(tools - unfit), reads=reads, folders=folders, under=folder_under(asked))
 
 
 def _later(tools: set[str], turn: Turn) -> Offer:
@@ -92,10 +108,23 @@ def file_to_edit(text: str) -> str | None:
     return files[0] if asks and len(files) == 1 else None
 
 
+def usual_files(text: str) -> tuple[str, ...]:
+    return tuple(name for name, words in USUAL.items() if re.search(words, text, re.IGNORECASE))
+
+
 def folders_in(text: str) -> tuple[str, ...]:
-    """The folder itself, and what in a text could be the name of another."""
+    """The working folder, and what in a text could be the name of another; none where it is about kinds of files."""
+    if re.search(r"(?:^|\s)\*?\.[a-z]\w{0,4}\b", text):
+        return ()
     words = [word for word in _WORD.findall(text) if word.lower() not in ORDINARY]
-    return tuple(dict.fromkeys([".", *words]))
+    files = set(files_in(text))
+    return tuple(dict.fromkeys([".", *(word for word in words if word not in files)]))
+
+
+def folder_under(text: str) -> str | None:
+    """The folder that a text says to look in, if it names one."""
+    found = _UNDER.search(text)
+    return found[1] if found and found[1] not in ORDINARY and not files_in(found[1]) else None
 
 
 def wants_new_file(text: str) -> bool:

@@ -16,31 +16,7 @@ EDITS = ("write_file", "edit_file")
 CHANGES = (*EDITS, "run_command")
 """The tools after which the same look may show something else."""
 EDITABLE_LINES = 100
-EMPTY = set(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "by",
-        "for",
-        "from",
-        "i",
-        "in",
-        "is",
-        "it",
-        "make",
-        "not",
-        "of",
-        "on",
-        "or",
-        "the",
-        "this",
-        "to",
-        "with",
-        "you",
-    ]
-)
+EMPTY = frozenset("a an and as by for from i in is it make not of on or the this to with you".split())
 """Words that say nothing about which line is meant."""
 EDITABLE_FILES = 2
 
@@ -107,7 +83,7 @@ class Turn:
         return [file for file in found.values() if file and file.lines][:EDITABLE_FILES]
 
     def account(self) -> str:
-        """What the turn's edits did to the files; empty where there was none. Attempts that were made good are left out."""
+        """What the turn's edits did to the files, attempts that were made good left out; empty where there was none."""
         edits = [call for call in self.calls if call.tool in EDITS]
         good = {plain(call.path) for call in edits if not call.failed}
         return "\n".join(call.account() for call in edits if not call.failed or plain(call.path) not in good)

@@ -34,7 +34,8 @@ _LIST = re.compile(
 _WHO = re.compile(
     r"\W*(?:(?:hi|hello|hey)\W+)?"
     r"(?:who (?:are you|made you|am i talking to)|what are you|what(?:'s| is) your name|introduce yourself"
-    r"|(?:what|which) (?:ai |language )?model (?:are you|is this|do you use)|are you (?:chatgpt|gpt|claude|qwen|an ai)\b.{0,20})"
+    r"|(?:what|which) (?:ai |language )?model (?:are you|is this|do you use)"
+    r"|are you (?:chatgpt|gpt|claude|qwen|an ai)\b.{0,20})"
     r"(?: exactly| really| please)?\W*",
     re.IGNORECASE,
 )

@@ -7,6 +7,7 @@ names are plainer than the tools' own: measured, `search_text` is chosen rightly
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -54,13 +55,15 @@ class Offer:
     """What the next step may be. `tools` are the agent's names.
 
     `editable` are the files that edit_file may edit, `reads` those that read_file may read, `folders` those that
-    list_directory may list (empty: any). Talking is always on offer unless `silent`.
+    list_directory may list (empty: any); `under` is the folder in which glob looks (None: any). Talking is always on
+    offer unless `silent`.
     """
 
     tools: frozenset[str] = frozenset()
     editable: Sequence[Editable] = ()
     reads: Sequence[str] = ()
     folders: Sequence[str] = ()
+    under: str | None = None
     silent: bool = False
 
     def without(self, tool: str) -> Offer:
@@ -110,6 +113,8 @@ def _arguments(tool: str, offer: Offer) -> dict[str, Any]:
     paths = {"read_file": offer.reads, "list_directory": offer.folders}.get(tool)
     if paths:
         return {"path": {"enum": list(paths)}}
+    if tool == "glob" and offer.under:
+        return {"pattern": {"type": "string", "pattern": f"^{re.escape(offer.under)}/[A-Za-z0-9_.*?/{{}},-]{{1,60}}$"}}
     return {name: _string(longest, name != "content") for name, longest in ARGUMENTS[tool].items()}
 
 
