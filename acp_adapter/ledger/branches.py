@@ -78,15 +78,27 @@ def continue_compressed(
 
 def undo(sql: sqlite3.Connection, session_id: str, upto: str) -> list[Message]:
     """See `SessionDB.undo`."""
-    tip = tree.tip(sql, session_id)
+    *older, tip = tree.chain(sql, session_id)
     active = history.of_node(sql, tip)
-    at = _position(active, upto)
-    sql.execute(
-        "UPDATE messages SET active = 0 WHERE session_id = ? AND active != 0 AND id >= ?", (tip, active[at].row)
-    )
+    undone = active[_position(active, upto) :]
+    if any((message.details or {}).get("summary") for message in undone):
+        raise InvalidParams("What was compacted can't be undone. Branch from an older message instead.")
+    sql.execute("UPDATE messages SET active = 0 WHERE session_id = ? AND active != 0 AND id >= ?", (tip, undone[0].row))
+    for node in older:
+        _undo_originals(sql, node, undone)
     sql.execute("UPDATE sessions SET rewind_count = rewind_count + 1 WHERE id = ?", (tip,))
     sql.execute("DELETE FROM message_drafts WHERE session_id = ?", (tip,))
-    return [evolve(message, active=False) for message in active[at:]]
+    return [evolve(message, active=False) for message in undone]
+
+
+def _undo_originals(sql: sqlite3.Connection, node: str, undone: Sequence[Message]) -> None:
+    """What compaction carried over is undone where it came from too, or it would be shown and found again."""
+    for message in undone:
+        sql.execute(
+            """UPDATE messages SET active = 0
+               WHERE session_id = ? AND coalesce(platform_message_id, 'row-' || id) = ? AND active != 0""",
+            (node, message.id),
+        )
 
 
 def archive(sql: sqlite3.Connection, session_id: str, archived: bool) -> None:

@@ -308,7 +308,7 @@ class SessionDB:
     def undo(self, session_id: str, upto: str) -> list[Message]:
         """Rewind: the message `upto` and all after it are marked, not deleted. Returns them.
 
-        Raises InvalidParams for a message that is not active in the newest node.
+        Raises InvalidParams for a message that is not active in the newest node, and for its summary of older ones.
         """
         return self._write(lambda sql: branches.undo(sql, session_id, upto))
 

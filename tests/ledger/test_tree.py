@@ -180,6 +180,18 @@ def test_undo_marks_messages_and_keeps_them(db: SessionDB, path: Path) -> None:
         db.undo("s", history[2].id)
 
 
+def test_what_compaction_carried_over_is_undone_wherever_it_stands(db: SessionDB) -> None:
+    history = [user("one"), answer("1"), user("zebra"), answer("2")]
+    db.append(new_session(db, "s"), history)
+    db.continue_compressed("s", "s-2", user("summary"), history[2:])
+    db.undo("s", history[2].id)
+    assert texts(db.conversation("s")) == ["summary"]
+    assert texts(db.replay("s")) == ["one", "1", "summary"]
+    assert db.search("zebra") == []
+    with pytest.raises(InvalidParams, match="compacted"):
+        db.undo("s", db.conversation("s")[0].id)
+
+
 def test_archived_conversations_are_listed_on_demand_only(db: SessionDB) -> None:
     db.append(new_session(db, "s"), [user("one")])
     db.continue_compressed("s", "s-2", user("summary"), [])

@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
-from acp_adapter.errors import SessionNotFound
+from acp_adapter.errors import InvalidParams, SessionNotFound
 from acp_adapter.ledger.care import Care
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.transcript import Message
@@ -25,6 +25,7 @@ class Said:
 
     id: str
     word: str
+    summary: bool = False
 
 
 @define
@@ -118,6 +119,7 @@ class TreeMachine(RuleBasedStateMachine):
     @rule(conversation=conversations, tail=st.integers(0, 3))
     def compact(self, conversation: Conversation, tail: int) -> None:
         said, summary = self.say()
+        said = evolve(said, summary=True)
         kept = conversation.tip.active[-tail:] if tail else []
         messages = self.db.conversation(conversation.id)
         node = Node(self.name("node"), [said, *kept], [said, *kept])
@@ -127,12 +129,18 @@ class TreeMachine(RuleBasedStateMachine):
 
     @rule(conversation=conversations, data=st.data())
     def undo(self, conversation: Conversation, data: st.DataObject) -> None:
-        if not conversation.tip.active:
+        active = conversation.tip.active
+        if not active:
             return
-        said = data.draw(st.sampled_from(conversation.tip.active))
+        said = data.draw(st.sampled_from(active))
+        undone = active[active.index(said) :]
+        if any(each.summary for each in undone):
+            with pytest.raises(InvalidParams, match="compacted"):
+                self.db.undo(conversation.id, said.id)
+            return
         self.db.undo(conversation.id, said.id)
-        at = conversation.tip.active.index(said)
-        del conversation.tip.active[at:]
+        for node in conversation.nodes:
+            node.active = [each for each in node.active if each not in undone]
         conversation.draft = None
 
     @rule(conversation=conversations, archived=st.booleans())
