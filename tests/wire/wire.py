@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,8 @@ from acp_adapter.acp import types
 from acp_adapter.acp.handshake import negotiate
 from acp_adapter.acp.peer import Handler, Peer
 
+DONE = {"stopReason": "end_turn"}
+CANCELLED = -32800
 INITIALIZE = {"jsonrpc": "2.0", "id": "init", "method": "initialize", "params": {"protocolVersion": 1}}
 
 
@@ -78,3 +81,16 @@ def outcome(frame: dict[str, Any]) -> tuple[Any, Any]:
     assert frame["jsonrpc"] == "2.0"
     assert ("result" in frame) != ("error" in frame)
     return frame["id"], frame["error"]["code"] if "error" in frame else frame["result"]
+
+
+async def finish(_: types.PromptRequest) -> types.PromptResponse:
+    return types.PromptResponse("end_turn")
+
+
+async def hang(_: types.PromptRequest) -> types.PromptResponse:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+def wire(prompt: Handler = finish) -> Wire:
+    return Wire({"session/prompt": prompt})
