@@ -26,6 +26,9 @@ T = TypeVar("T")
 WAIT_SECONDS = 15.0
 """How long a transaction waits for the lock before it gives up."""
 
+EMPTY_SECONDS = 3.0
+"""How long emptying the log waits for readers that are still in the middle of it."""
+
 CROWDED_SECONDS = 1.0
 """How long after a wait other writers are taken to be there still."""
 PAUSE_SECONDS = 0.004
@@ -77,6 +80,7 @@ class Connection:
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on one unchanging view of the file. Raises LedgerError."""
         with named(self.path):
+            self._check_in_place()
             retrying(lambda: self.sql.execute("BEGIN"))
             try:
                 return work(self.sql)
@@ -128,9 +132,14 @@ class Connection:
         self.empty_log()
 
     def empty_log(self) -> bool:
-        """Move the whole write-ahead log into the file. False where readers kept it from being emptied."""
+        """Move the whole write-ahead log into the file. False where readers kept it from being emptied for long."""
+        limit = time.monotonic() + EMPTY_SECONDS
         with named(self.path):
-            return bool(retrying(lambda: self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]) == 0)
+            while self.sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] != 0:
+                if time.monotonic() > limit:
+                    return False
+                time.sleep(0.005)
+        return True
 
     def run_alone(self, statement: str) -> None:
         """Run what can't be part of a transaction (VACUUM). Raises LedgerError."""
@@ -155,7 +164,7 @@ class Connection:
             self._crowded_until = time.monotonic() + CROWDED_SECONDS
 
     def _check_in_place(self) -> None:
-        """SQLite would write on, with success, into a file that was deleted under it."""
+        """SQLite would go on, with success, in a file that was deleted under it and that nobody else sees."""
         if _identity(self.path) != self._file:
             raise Moved(
                 f"The ledger {self.path} was removed or replaced while it was in use. "

@@ -64,6 +64,7 @@ _NEWEST: _Key = (9e99, "")
 
 def page(sql: sqlite3.Connection, chosen: Filter, cursor: str | None, limit: int) -> Page:
     """One page. Raises InvalidParams for a cursor of another ledger, another filter, too old, or made up."""
+    limit = max(1, limit)
     seal = _seal(sql, chosen)
     start = _opened(cursor, seal) if cursor else _NEWEST
     found: list[ListedSession] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,19 @@ def test_the_text_of_a_deleted_session_is_gone_from_every_file(db: SessionDB, pa
     assert on_disk(path, SECRET) == []
     for number in range(others):
         db.append("kept", [user(f"and more {number}")])
+    assert on_disk(path, SECRET) == []
+
+
+def test_the_log_is_emptied_as_soon_as_a_reader_is_done_with_it(db: SessionDB, path: Path) -> None:
+    db.append(new_session(db, "s"), [user(SECRET)])
+    reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM messages").fetchone() == (1,)
+    done = threading.Timer(0.3, lambda: reader.execute("COMMIT"))
+    done.start()
+    db.delete_session("s")
+    done.join()
+    reader.close()
     assert on_disk(path, SECRET) == []
 
 

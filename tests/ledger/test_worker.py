@@ -140,12 +140,14 @@ async def test_notices_are_given_once(ledger: Ledger, path: Path) -> None:
 
 async def test_a_ledger_that_was_replaced_is_opened_anew(ledger: Ledger, path: Path, tmp_path: Path) -> None:
     await new_session(ledger, "old")
+    assert [entry.id for entry in (await ledger(SessionDB.list_sessions)).sessions] == ["old"]
     other = SessionDB.open(tmp_path / "other.db")
     other.create_session("new", model="m", model_config={}, cwd="/w")
     other.close()
     for ending in ("-wal", "-shm"):
         Path(f"{path}{ending}").unlink(missing_ok=True)
     (tmp_path / "other.db").rename(path)
+    assert [entry.id for entry in (await ledger(SessionDB.list_sessions)).sessions] == ["new"]
     await ledger.append("new", [user("hi")], None)
     with pytest.raises(SessionNotFound):
         await ledger.append("old", [user("hi")], None)
