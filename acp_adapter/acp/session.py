@@ -28,6 +28,7 @@ from acp_adapter.agent.gate import Gate
 from acp_adapter.agent.loop import AIAgent, StopReason
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
+from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable, ProviderError
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
@@ -45,13 +46,15 @@ TITLE_LENGTH = 60
 class SessionState:
     """A live session. `wanted` is the model it runs on; the first turn fills in an automatic choice.
 
-    `mode` is the permission mode; `set_mode`, the config option `mode` and a restart all lead to this one value.
+    `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
+    option `mode` and a restart all lead to this one value.
     """
 
     id: str
     workspace: Workspace
     transcript: Transcript
     system_prompt: str
+    is_instructed: bool
     client: EditorClient
     services: Services
     emit: Emit
@@ -66,7 +69,7 @@ class SessionState:
 
     def __attrs_post_init__(self) -> None:
         self.turns = Turns(self._alone)
-        gate = Gate(lambda: self.mode, self.workspace, self.services.rules(self.cwd), self.client.ask)
+        gate = Gate(lambda: self.mode, self.workspace, lambda: self.services.rules(self.cwd), self.client.ask)
         self.agent = AIAgent(
             choose=self._choose_model,
             tools=self.services.tools,
@@ -125,9 +128,25 @@ class SessionState:
         """The roots besides cwd."""
         return [str(root) for root in self.workspace.roots[1:]]
 
-    def move(self, cwd: Path, roots: Sequence[Path]) -> None:
-        """Work in other folders from now on."""
-        self.workspace.cwd, self.workspace.roots = cwd, list(roots)
+    async def move(self, folders: Sequence[Path], roots: Sequence[Path]) -> None:
+        """Work in other folders from now on, on record; another cwd brings its own system prompt. Raises LedgerError.
+
+        `folders` are as the editor names them, cwd first; `roots` are the same, resolved.
+        """
+        if roots[0] != self.workspace.roots[0]:
+            self._instruct(await asyncio.to_thread(system_prompt, folders[0]))
+        await self.services.ledger(
+            SessionDB.update_session,
+            self.id,
+            cwd=str(folders[0]),
+            model_config={"additional_directories": [str(folder) for folder in folders[1:]]},
+        )
+        self.workspace.cwd, self.workspace.roots = folders[0], list(roots)
+
+    def _instruct(self, prompt: str) -> None:
+        """Another system prompt, stored with the next turn."""
+        self.system_prompt = self.agent.context.system_prompt = prompt
+        self.is_instructed = False
 
     async def compact(self, focus: str | None) -> StopReason:
         """Compact in turn. Raises ProviderError, ContextTooLong or LedgerError."""
@@ -183,6 +202,7 @@ class SessionState:
     async def _answer(self, turn: Turn, unread: Message) -> StopReason:
         prompt = await self._expanded(unread)
         await self._entitle(prompt)
+        await self._store_instructions()
         if turn.cancelled:
             await self.agent.keep(prompt)
             return "cancelled"
@@ -232,6 +252,13 @@ class SessionState:
             await ledger(SessionDB.update_session, self.id, title=title)
             self.title = title
             self.emit(TitleChanged(self.title, prompt.timestamp))
+
+    async def _store_instructions(self) -> None:
+        """Keep the system prompt as a snapshot, where the ledger has none of this session yet."""
+        if not self.is_instructed:
+            with contextlib.suppress(LedgerError):
+                await self.services.ledger(SessionDB.update_session, self.id, system_prompt=self.system_prompt)
+                self.is_instructed = True
 
     async def _choose_model(self) -> Provider:
         provider, notice = await self.services.models.get(self.wanted, self._tell_retry)

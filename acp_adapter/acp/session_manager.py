@@ -77,13 +77,7 @@ class SessionManager:
         session = await self.find(session_id)
         session.mcp_servers = list(mcp_servers)
         if list(session.workspace.roots) != _resolved(folders):
-            await self._services.ledger(
-                SessionDB.update_session,
-                session_id,
-                cwd=str(folders[0]),
-                model_config={"additional_directories": [str(folder) for folder in folders[1:]]},
-            )
-            session.move(folders[0], _resolved(folders))
+            await session.move(folders, _resolved(folders))
         return session
 
     async def fork(
@@ -95,20 +89,11 @@ class SessionManager:
         upto_message_id: str | None,
     ) -> SessionState:
         """A branch of the session, at its head or after a message; the parent stays as it is."""
-        folders = _folders(cwd, additional)
+        _folders(cwd, additional)
         parent = await self.find(session_id)
         branch_id = new_id()
-        await self._services.ledger(
-            SessionDB.branch,
-            parent.id,
-            branch_id,
-            upto_message_id=upto_message_id,
-            cwd=str(folders[0]),
-            model_config={"additional_directories": [str(folder) for folder in folders[1:]]},
-        )
-        branch = await self.find(branch_id)
-        branch.mcp_servers = list(mcp_servers)
-        return branch
+        await self._services.ledger(SessionDB.branch, parent.id, branch_id, upto_message_id=upto_message_id)
+        return await self.open(branch_id, cwd, additional, mcp_servers)
 
     async def close(self, session_id: str) -> None:
         """End the session's work and forget it in memory; the ledger keeps it."""
@@ -159,6 +144,7 @@ class SessionManager:
             workspace=Workspace(session_id, folders[0], roots, client),
             transcript=transcript,
             system_prompt=row.system_prompt or system_prompt(folders[0]),
+            is_instructed=bool(row.system_prompt),
             client=client,
             services=self._services,
             emit=self._emit_of(session_id),

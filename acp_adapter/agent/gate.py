@@ -22,23 +22,23 @@ class Asker(Protocol):
 class Gate:
     """One session's gatekeeper. Fails closed: anything but a valid allow means that the call is not run."""
 
-    def __init__(self, mode: Callable[[], Mode], workspace: Workspace, rules: Rules, ask: Asker) -> None:
+    def __init__(self, mode: Callable[[], Mode], workspace: Workspace, rules: Callable[[], Rules], ask: Asker) -> None:
         self._mode = mode
         self._workspace = workspace
         self._rules = rules
         self._ask = ask
 
     async def permit(self, call: ToolCall, intent: Intent) -> str | None:
-        decision = decide(self._mode(), call.name, intent, self._workspace.roots, self._rules)
+        decision = decide(self._mode(), call.name, intent, self._workspace.roots, self._rules())
         if decision.verdict == "ask":
             return await self._by_user(call, intent)
         return None if decision.verdict == "allow" else decision.reason
 
     async def _by_user(self, call: ToolCall, intent: Intent) -> str | None:
-        offered = choices(call.name, intent, self._workspace.roots, self._rules)
+        offered = choices(call.name, intent, self._workspace.roots, self._rules())
         chosen = await self._ask(call, intent, offered)
         if chosen is None:
             return NOT_ALLOWED
         if chosen.remembered:
-            self._rules.remember(chosen)
+            self._rules().remember(chosen)
         return None if chosen.allows else NOT_ALLOWED
