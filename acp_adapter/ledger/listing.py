@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from acp_adapter.errors import InvalidParams
-from acp_adapter.ledger import sessions, tree
+from acp_adapter.ledger import migrations, sessions, tree
 from acp_adapter.ledger.sessions import SessionRow
 
 CURSOR_SECONDS = 24 * 3600
@@ -164,9 +164,8 @@ def _place(folder: str) -> object:
 
 def _seal(sql: sqlite3.Connection, chosen: Filter) -> str:
     """Binds a cursor to this ledger and this filter."""
-    first = sql.execute("SELECT id, started_at FROM sessions ORDER BY rowid LIMIT 1").fetchone()
     place = chosen.cwd if chosen.cwd is None else str(_place(chosen.cwd))
-    bound = json.dumps([list(first or ()), place, chosen.sources, chosen.include_archived])
+    bound = json.dumps([migrations.birth(sql), place, chosen.sources, chosen.include_archived])
     return hashlib.sha256(bound.encode()).hexdigest()[:16]
 
 

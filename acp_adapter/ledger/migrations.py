@@ -84,6 +84,13 @@ def pending(sql: sqlite3.Connection) -> list[str]:
     return [name for name in MIGRATIONS if name not in _done(sql, tables, version)]
 
 
+def birth(sql: sqlite3.Connection) -> float:
+    """When this file came to us, which tells it from any other; 0 for one that was never written by us."""
+    if sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'acp_adapter_migrations'").fetchone() is None:
+        return 0.0
+    return float(sql.execute("SELECT min(applied_at) FROM acp_adapter_migrations").fetchone()[0])
+
+
 def back_up(connection: Connection) -> Path:
     """A copy of the file beside it, whole at one moment, private."""
     stamp = time.strftime("%Y%m%d-%H%M%S")

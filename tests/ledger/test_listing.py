@@ -73,6 +73,15 @@ def test_a_session_that_becomes_active_meanwhile_moves_no_other(db: SessionDB) -
     assert rest == ["s6", "s5", "s4", "s3", "s2", "s1"]
 
 
+def test_paging_goes_on_when_sessions_are_deleted_meanwhile(db: SessionDB) -> None:
+    for number in range(6):
+        new_session(db, f"s{number}")
+    page = db.list_sessions(limit=2)
+    for gone in ("s0", "s4", "s2"):
+        db.delete_session(gone)
+    assert ids(db.list_sessions(cursor=page.next_cursor).sessions) == ["s3", "s1"]
+
+
 def test_the_same_folder_is_found_under_any_spelling(db: SessionDB, tmp_path: Path) -> None:
     real, link = tmp_path / "real folder", tmp_path / "link"
     real.mkdir()
