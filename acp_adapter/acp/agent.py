@@ -264,7 +264,7 @@ def _info(listed: ListedSession) -> types.SessionInfo:
         "messageCount": listed.message_count,
         "source": listed.session.source,
         "parentSessionId": listed.parent,
-        "forkPoint": listed.session.fork_point,
+        "forkPoint": listed.fork_point,
         "branchCount": listed.branch_count,
     }
     return types.SessionInfo(
