@@ -6,6 +6,7 @@ Expected errors end as one sentence on stderr and exit code 1, never as a traceb
 from __future__ import annotations
 
 import argparse
+import keyword
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -23,6 +24,8 @@ COMMANDS = {
     "doctor": "check everything and say what to do",
     "sessions": "list stored sessions, show one",
     "search": "find what was said in any session",
+    "export": "write conversations to a file: to keep, to read, to train on",
+    "import": "bring back what export wrote",
     "db": "care for the ledger: verify, backup, vacuum, prune, stats",
 }
 
@@ -77,7 +80,8 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
         if name == meant:
-            module = cast(Command, import_module(f"acp_adapter.cli.{name}"))
+            file = f"{name}_" if keyword.iskeyword(name) else name
+            module = cast(Command, import_module(f"acp_adapter.cli.{file}"))
             module.arguments(command)
             command.set_defaults(run=module.run)
     return top

@@ -1,4 +1,4 @@
-"""`acp-adapter sessions`: what is stored, as a list, as a tree, or one session in full."""
+"""`acp-adapter sessions`: what is stored, as a list, as a tree, or one session in full, or its tool calls."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from acp_adapter.cli import trace
 from acp_adapter.cli.columns import aligned, width
 from acp_adapter.cli.ledger import opened_ledger
 from acp_adapter.cli.terminal import one_line, safe
@@ -27,9 +28,15 @@ TOOL_LINES = 4
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", choices=["list", "show"], default="list", help="list (the default) or show"
+        "action",
+        nargs="?",
+        choices=["list", "show", "trace"],
+        default="list",
+        help="list (the default), show, or trace",
     )
-    parser.add_argument("session", nargs="?", metavar="ID", help="for show: an id, the start of one, or a title")
+    parser.add_argument(
+        "session", nargs="?", metavar="ID", help="for show and trace: an id, the start of one, or a title"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--cwd", type=Path, default=Path(), help="the sessions of this folder (default: here)")
     which.add_argument("--all", action="store_true", help="the sessions of all folders")
@@ -45,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     with opened_ledger(config) as db:
         if args.action == "show":
-            return _show(db, args)
+            return _show(db, _resolved(db, args), args.json)
+        if args.action == "trace":
+            return trace.show(db, _resolved(db, args), args.json)
         cwd = None if args.all else str(args.cwd.absolute())
         page = db.list_sessions(cwd=cwd, limit=args.limit, sources=config.sources)
         if args.json:
@@ -116,12 +125,15 @@ def _leaf(listed: ListedSession, short: int) -> str:
     return f"{title}  [{listed.id[:short]}, {age(listed.session.last_active)}, {listed.message_count} messages]"
 
 
-def _show(db: SessionDB, args: argparse.Namespace) -> int:
+def _resolved(db: SessionDB, args: argparse.Namespace) -> str:
     if not args.session:
         raise InvalidParams("Which session? `acp-adapter sessions` lists their ids.")
-    session_id = db.resolve(args.session)
+    return db.resolve(args.session)
+
+
+def _show(db: SessionDB, session_id: str, as_json: bool) -> int:
     messages = db.replay(session_id)
-    if args.json:
+    if as_json:
         for message in messages:
             print(json.dumps(message_facts(message), ensure_ascii=False))
         return 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from acp_adapter.pairing import paired
-from acp_adapter.transcript import Message
+from acp_adapter.transcript import Message, ToolCall
 
 
 @frozen
@@ -25,22 +25,22 @@ class TracedCall:
 
 def traced(messages: Sequence[Message]) -> list[TracedCall]:
     """The calls in the order in which they were made."""
-    whole = paired(messages)
-    calls = {call.id: call for message in whole for call in message.calls()}
-    return [
-        _traced(message, len(calls[message.tool_call_id].arguments.encode("utf-8", "replace")))
-        for message in whole
-        if message.role == "tool" and message.tool_call_id in calls
-    ]
+    calls: dict[str, ToolCall] = {}
+    found = []
+    for message in paired(messages):
+        calls |= {call.id: call for call in message.calls()}
+        if message.role == "tool" and message.tool_call_id in calls:
+            found.append(_traced(calls[message.tool_call_id], message))
+    return found
 
 
-def _traced(result: Message, argument_bytes: int) -> TracedCall:
+def _traced(call: ToolCall, result: Message) -> TracedCall:
     details = result.details or {}
     return TracedCall(
-        call_id=result.tool_call_id or "",
-        name=result.tool_name or "",
+        call_id=call.id,
+        name=call.name,
         status=details.get("status", "completed"),
-        argument_bytes=argument_bytes,
+        argument_bytes=len(call.arguments.encode("utf-8", "replace")),
         result_bytes=len(result.text().encode("utf-8", "replace")),
         duration=details.get("duration"),
         timestamp=result.timestamp,

@@ -1,0 +1,93 @@
+"""The lossless form: JSON Lines, one row of the ledger a line, every column of it.
+
+    {"format": "acp-adapter-sessions", "version": 1, "schema": 22, "exported_at": 1767225600.0, "redacted": false}
+    {"table": "sessions", "row": {"id": "5f0c…", "source": "acp", …}}
+    {"table": "messages", "row": {"id": 1, "session_id": "5f0c…", "role": "user", …}}
+    …
+    {"end": {"sessions": 1, "rows": 2}}
+
+A session's rows follow its own line. Columns stand as SQLite has them: JSON that is text in the ledger is text here.
+What JSON has no form for is `{"base64": "…"}` (a blob) and `{"float": "inf"}`. Without its end a file was cut off.
+What belongs to a running process or to another program's routing (leases, locks, deliveries) is left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from acp_adapter.ledger import schema
+from acp_adapter.ledger.db import SessionDB
+
+FORMAT = "acp-adapter-sessions"
+VERSION = 1
+
+TABLES: dict[str, str] = {
+    "sessions": "id = ?",
+    "messages": "session_id = ? ORDER BY id",
+    "message_details": "message_id IN (SELECT id FROM messages WHERE session_id = ?) ORDER BY message_id",
+    "message_drafts": "session_id = ? ORDER BY message_id",
+    "session_model_usage": "session_id = ? ORDER BY model, billing_provider, billing_base_url, billing_mode, task",
+    "session_pins": "session_id = ?",
+}
+"""What a session consists of: table → which of its rows, in which order."""
+
+_IDS = {"id", "session_id", "parent_session_id", "message_id", "platform_message_id", "tool_call_id"}
+
+Clean = Callable[[str], str]
+Row = dict[str, Any]
+
+
+def write(
+    db: SessionDB,
+    nodes: Sequence[str],
+    out: Callable[[str], object],
+    clean: Clean | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> int:
+    """Give `out` line after line, all of one moment of the ledger; the number of rows.
+
+    `clean` is applied to every text but ids. A node that was deleted meanwhile is left out. Raises LedgerError.
+    """
+
+    def run(sql: sqlite3.Connection) -> int:
+        head = {"format": FORMAT, "version": VERSION, "schema": schema.VERSION}
+        out(_line({**head, "exported_at": time.time(), "redacted": clean is not None}))
+        sessions = total = 0
+        for done, node in enumerate(nodes, 1):
+            for table, row in rows_of(sql, node):
+                out(_line({"table": table, "row": {name: _cell(name, value, clean) for name, value in row.items()}}))
+                sessions += table == "sessions"
+                total += 1
+            if progress:
+                progress(done, len(nodes))
+        out(_line({"end": {"sessions": sessions, "rows": total}}))
+        return total
+
+    return db.connection.read(run)
+
+
+def rows_of(sql: sqlite3.Connection, node: str) -> Iterator[tuple[str, Row]]:
+    """All that stands about one node: table and row, its own row first."""
+    for table, where in TABLES.items():
+        for row in sql.execute(f"SELECT * FROM {table} WHERE {where}", (node,)):
+            yield table, dict(row)
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def _cell(column: str, value: Any, clean: Clean | None) -> Any:
+    if isinstance(value, str):
+        return value if clean is None or column in _IDS else clean(value)
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    return value
