@@ -50,6 +50,8 @@ USUAL = {
     "Dockerfile": r"dockerfile",
 }
 """Files that people speak of without their full names, and how."""
+_KIND = re.compile(r"(?:^|\s)\*?\.[a-z]\w{0,4}\b")
+"""A kind of files: `.ts`, `*.py`."""
 _GIT = re.compile(r"\b(?:git|commits?|branch(?:es)?|tags?|diff)\b", re.IGNORECASE)
 _UNDER = re.compile(
     r"\b(?:in|under|below|inside|within)\s+(?:the\s+|folder\s+|directory\s+)*([a-z_][\w./-]*?)/?"
@@ -113,12 +115,11 @@ def usual_files(text: str) -> tuple[str, ...]:
 
 
 def folders_in(text: str) -> tuple[str, ...]:
-    """The working folder, and what in a text could be the name of another; none where it is about kinds of files."""
-    if re.search(r"(?:^|\s)\*?\.[a-z]\w{0,4}\b", text):
+    """The working folder, and what in a text could be the name of another; none where it is about files."""
+    if files_in(text) or _KIND.search(text):
         return ()
     words = [word for word in _WORD.findall(text) if word.lower() not in ORDINARY]
-    files = set(files_in(text))
-    return tuple(dict.fromkeys([".", *(word for word in words if word not in files)]))
+    return tuple(dict.fromkeys([".", *words]))
 
 
 def folder_under(text: str) -> str | None:

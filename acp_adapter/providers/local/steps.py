@@ -114,7 +114,8 @@ def _arguments(tool: str, offer: Offer) -> dict[str, Any]:
     if paths:
         return {"path": {"enum": list(paths)}}
     if tool == "glob" and offer.under:
-        return {"pattern": {"type": "string", "pattern": f"^{re.escape(offer.under)}/[A-Za-z0-9_.*?/{{}},-]{{1,60}}$"}}
+        folder = re.sub(r"[.]", r"\\.", offer.under)
+        return {"pattern": {"type": "string", "pattern": f"^{folder}/[A-Za-z0-9_.*?/{{}},-]{{1,60}}$"}}
     return {name: _string(longest, name != "content") for name, longest in ARGUMENTS[tool].items()}
 
 
