@@ -113,3 +113,20 @@ async def test_a_turn_with_everything_replays_as_it_was_live(lab: Lab) -> None:
     statuses = {call.fields["name"]: call.fields["status"] for call in turn.calls[:9]}
     assert {name for name, status in statuses.items() if status == "failed"} == {"nonsense", SHELL}
     await lab.assert_replay_equals_live(client, session)
+
+
+async def test_a_reader_in_another_process_does_not_close_a_call_that_still_runs(lab: Lab) -> None:
+    lab.model.add(C("c1", SHELL, {"command": "sleep 2; echo hi"}), T("done"))
+    first, second = await lab.start(), await lab.start()
+    session = await first.new(lab.project)
+    turn = await first.begin_prompt(session, "go")
+    await turn.call_is("in_progress")
+    await second.load(session, lab.project)
+    error = await second.error_of(
+        "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "me too"}]}
+    )
+    assert str(first.process.pid) in error.message, "the error names who holds the session"
+    assert (await turn.done(), turn.text) == ("end_turn", "done")
+    assert lab.query("SELECT content FROM messages WHERE role = 'tool'") == [("hi",)]
+    lab.model.add(T("now you"))
+    assert (await second.prompt(session, "me too")).text == "now you"

@@ -7,6 +7,7 @@ import time
 
 from tests.clients import editor
 from tests.clients.editor import Editor
+from tests.clients.fold import panel
 from tests.clients.lab import Lab
 from tests.stub_model import HANG, SHELL, C, T
 
@@ -82,3 +83,18 @@ async def test_a_client_that_reads_slowly_gets_everything_and_cancel_still_works
     await asyncio.sleep(0.2)
     client.process.reading.set()
     assert await turn.done() == "cancelled"
+
+
+async def test_a_session_can_be_loaded_again_while_its_turn_runs(lab: Lab) -> None:
+    """As an editor does whose panel was opened a second time: what is stored is replayed, and the turn goes on."""
+    lab.model.add(T("before"), C("c1", SHELL, {"command": "sleep 1; echo hi"}), T("after"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "one")
+    turn = await client.begin_prompt(session, "two")
+    await turn.call_is("in_progress")
+    await client.load(session, lab.project)
+    assert await turn.done() == "end_turn"
+    again = panel(await client.load(session, lab.project))
+    assert [item.text for item in again if item.role != "call"] == ["one", "before", "two", "after"]
+    assert [item.fields["status"] for item in again if item.role == "call"] == ["completed"]
