@@ -30,10 +30,10 @@ def table(figures: Sequence[Figure]) -> str:
     """A Markdown table, which is also how the figures are published."""
     lines = ["| What | Value | Ratio | Against |", "|---|---|---|---|"]
     for figure in figures:
-        ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
+        ratio = "" if figure.ratio is None else _number(figure.ratio)
         lines.append(f"| {figure.name} | {_number(figure.value)} {figure.unit} | {ratio} | {figure.yardstick} |")
     return "\n".join(lines)
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 10 else f"{value:.1f}"

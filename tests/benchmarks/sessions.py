@@ -19,7 +19,8 @@ def measure(folder: Path, count: int, unit: float) -> Iterator[Figure]:
         for _ in range(count):
             agent.new(folder)
         spent = (agent.cpu() - cpu) / count
-        yield against("session/new, CPU", spent * 1000, "ms", "import pygls.server, CPU", unit * 1000)
+        yield against("session/new, CPU", spent * 1000, "ms", f"import pygls.server, {unit * 1000:.0f} ms", unit * 1000)
         yield Figure("session/new, wall", (time.perf_counter() - began) / count * 1000, "ms")
-        yield Figure("memory per idle session", (agent.memory() - memory) / count / 1024, "KiB")
-        yield Figure("memory of the process", agent.memory() / 1024**2, "MiB")
+        process = agent.memory() / 1024
+        label = f"the whole process, {process / 1024:.0f} MiB"
+        yield against("memory per idle session", (process - memory / 1024) / count, "KiB", label, process)

@@ -76,6 +76,7 @@ async def test_a_client_that_reads_slowly_gets_everything_and_cancel_still_works
     client.process.reading.set()
     await turn.done()
     assert turn.text == "".join(words)
+    assert len(turn.updates) < len(words) / 2, "what waits for the reader is merged, not queued piece by piece"
     turn = await client.begin_prompt(session, "again")
     await turn.call_is("in_progress")
     client.process.reading.clear()
