@@ -23,10 +23,10 @@ from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import Emit, SessionState
 from acp_adapter.acp.session_manager import SessionManager
 from acp_adapter.acp.updates import Presents, stamp, updates_of
-from acp_adapter.agent.events import Noticed, ToolCallChanged, TurnEvent
+from acp_adapter.agent.events import Noticed, ToolCallChanged, ToolCallStarted, TurnEvent
 from acp_adapter.agent.loop import StopReason
 from acp_adapter.agent.models import Models, Wanted
-from acp_adapter.agent.projection import events_of
+from acp_adapter.agent.projection import events_of, running_elsewhere
 from acp_adapter.config import Config
 from acp_adapter.errors import AuthRequired, InvalidParams
 from acp_adapter.ledger.db import SessionDB
@@ -34,6 +34,7 @@ from acp_adapter.ledger.listing import ListedSession
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.tools.session_search import SessionSearch
 from acp_adapter.tools.toolbox import builtin_tools
+from acp_adapter.transcript import ToolCall
 
 REPLAY_BATCH = 200
 """Replayed events between two looks at the other sessions."""
@@ -215,7 +216,12 @@ class AcpAgent:
     async def _replay(self, session: SessionState) -> None:
         """The whole conversation, as it was shown when it was live."""
         stored = await self._services.ledger(SessionDB.replay, session.id)
-        for at, event in enumerate(events_of(stored)):
+        held = await self._services.ledger(SessionDB.holder, session.id) is not None
+
+        def still_open(call: ToolCall) -> ToolCallStarted | None:
+            return session.agent.announced.get(call.id) or (running_elsewhere(call) if held else None)
+
+        for at, event in enumerate(events_of(stored, still_open)):
             session.emit(event)
             if at % REPLAY_BATCH == REPLAY_BATCH - 1:
                 await self._peer.drained()

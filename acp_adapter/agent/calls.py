@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from acp_adapter.agent.events import PlanChanged, ToolCallChanged, ToolCallStarted, TurnEvent
 from acp_adapter.agent.projection import details_of, finished, parsed, started
@@ -51,6 +51,8 @@ class ToolRunner:
     gatekeeper: Gatekeeper
     keep: Callable[[Message], Awaitable[None]]
     emit: Emit
+    announced: dict[str, ToolCallStarted] = field(factory=dict)
+    """The calls that have been shown and have no result yet, as they stand."""
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
         """Give each call exactly one result, whatever happens to it.
@@ -82,6 +84,7 @@ class _AnnouncedCall:
         """Check the call, state its intent and show it. What is wrong with it becomes its result in `run`."""
         self._hopeless = await self._or_failure(self._prepare())
         self._start = started(self._call, self._ready[2] if self._ready else None)
+        self._runner.announced[self._call.id] = self._start
         self._runner.emit(self._start)
 
     async def run(self) -> None:
@@ -116,6 +119,8 @@ class _AnnouncedCall:
         tool, args, intent = self._ready
         if refusal := await self._runner.gatekeeper.permit(self._call, intent):
             return ToolResult(refusal, failed=True)
+        if self._start:
+            self._runner.announced[self._call.id] = evolve(self._start, status="in_progress")
         self._runner.emit(ToolCallChanged(self._call.id, status="in_progress"))
         return await tool.run(args, self._context)
 
@@ -132,6 +137,7 @@ class _AnnouncedCall:
                 details=details,
             )
         )
+        self._runner.announced.pop(self._call.id, None)
         self._runner.emit(finished(self._start, result))
 
     def _new_context(self) -> ToolContext:

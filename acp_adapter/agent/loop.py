@@ -19,7 +19,7 @@ from attrs import define, evolve, field
 from acp_adapter.agent.calls import Emit, Gatekeeper, ToolRunner, Workspace
 from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
-from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk
+from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, ToolCallStarted
 from acp_adapter.agent.projection import details_of, started, thought_id
 from acp_adapter.errors import (
     BrokenStream,
@@ -61,6 +61,7 @@ class AIAgent:
     gatekeeper: Gatekeeper
     emit: Emit
     max_steps: int = 100
+    announced: dict[str, ToolCallStarted] = field(factory=dict, init=False)
     context: Context = field(init=False)
     _warned: bool = field(default=False, init=False)
 
@@ -117,7 +118,7 @@ class AIAgent:
 
     async def _steps(self) -> StopReason:
         provider = await self.choose()
-        runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit)
+        runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit, self.announced)
         for _ in range(self.max_steps):
             completed = await self._model_step_with_room(provider)
             if completed.finish_reason in ("length", "content_filter") or not completed.message.tool_calls:

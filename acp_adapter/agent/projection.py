@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+
+from attrs import evolve
 
 from acp_adapter.agent.events import (
     CompactionChanged,
@@ -106,10 +108,15 @@ def details_of(
     return details
 
 
-def events_of(messages: Iterable[Message]) -> Iterator[TurnEvent]:
-    """Replay: every event that rebuilds what the editor showed, in order. A call without a result is failed.
+Open = Callable[[ToolCall], ToolCallStarted | None]
+"""How a call without a result stands, None for one that nobody runs any more."""
 
-    A call is told in one event with its final status, at the place where the model made it.
+
+def events_of(messages: Iterable[Message], still_open: Open = lambda call: None) -> Iterator[TurnEvent]:
+    """Replay: every event that rebuilds what the editor showed, in order.
+
+    A call is told in one event with its newest status, at the place where the model made it. One without a result is
+    failed, unless `still_open` knows better.
     """
     stored = list(messages)
     results = {m.tool_call_id: m for m in stored if m.role == "tool"}
@@ -119,7 +126,7 @@ def events_of(messages: Iterable[Message]) -> Iterator[TurnEvent]:
         elif message.role == "user":
             yield UserMessage(message.id, parts_of(message))
         elif message.role == "assistant":
-            yield from _assistant_events(message, results)
+            yield from _assistant_events(message, results, still_open)
 
 
 def parts_of(message: Message) -> Sequence[Part]:
@@ -129,7 +136,12 @@ def parts_of(message: Message) -> Sequence[Part]:
     return message.content or []
 
 
-def _assistant_events(message: Message, results: dict[str | None, Message]) -> Iterator[TurnEvent]:
+def running_elsewhere(call: ToolCall) -> ToolCallStarted:
+    """A call of a turn that another process runs: what it is about to do is known there."""
+    return evolve(started(call, None), status="in_progress")
+
+
+def _assistant_events(message: Message, results: dict[str | None, Message], still_open: Open) -> Iterator[TurnEvent]:
     thought = message.reasoning or message.reasoning_content
     if thought:
         yield ThoughtChunk(thought_id(message.id), thought)
@@ -137,7 +149,8 @@ def _assistant_events(message: Message, results: dict[str | None, Message]) -> I
         yield TextChunk(message.id, text)
     for call in message.calls():
         result = results.get(call.id)
-        yield _replayed(call, result)
+        running = None if result else still_open(call)
+        yield running or _replayed(call, result)
         if result and result.details and "plan" in result.details:
             yield PlanChanged(result.details["plan"])
 
