@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from acp_adapter.ledger import branches, fulltext, maintenance, migrations, pruning
+from acp_adapter.ledger import branches, fulltext, maintenance, migrations, pruning, salvage
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.ledger.faults import Damaged
 from acp_adapter.ledger.maintenance import Stats
 from acp_adapter.ledger.pruning import Prune, Pruned
 
@@ -20,16 +21,27 @@ class Care:
         self._connection = db.connection
 
     def verify(self) -> list[str]:
-        """What is wrong with the file, in sentences; empty for a sound one. Reads all of it."""
-        return maintenance.problems(self._connection)
+        """What is wrong with the file, in sentences; empty for a sound one. Reads all of it.
+
+        A damaged file is repaired when it is opened next; `mend` does the rest.
+        """
+        try:
+            with self._db.watched():
+                found = maintenance.problems(self._connection)
+        except Damaged as damage:
+            return [damage.message]
+        if any(problem.startswith(maintenance.DAMAGED) for problem in found):
+            salvage.suspect(self._connection.path)
+        return found
 
     def mend(self, progress: Callable[[int], None] | None = None) -> None:
-        """Make anew everything that can be made from the messages: the full-text indexes, the list's order.
+        """Make anew everything that can be made from the messages: all indexes, the list's order.
 
-        `progress` is told how many messages remain, now and then.
+        `progress` is told how many messages remain, now and then. Raises Damaged where that is not enough.
         """
-        self._connection.write(maintenance.mend_activity)
-        self._db.rebuild_index(progress)
+        with self._db.watched():
+            self._connection.write(maintenance.mend)
+            self._db.rebuild_index(progress)
 
     def backup(self, copy: Path | None = None) -> Path:
         """A whole copy, by default beside the file with the time in its name. Others go on writing meanwhile."""

@@ -426,7 +426,7 @@ class SessionDB:
         return held is not None and held.token != self.token
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._watched():
+        with self.watched():
             return self.connection.read(work)
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -444,14 +444,14 @@ class SessionDB:
             fulltext.begin(sql)
             return work(sql)
 
-        with self._watched():
+        with self.watched():
             with contextlib.suppress(Unexplained):
                 return self.connection.write(with_new_indexes)
             raise first
 
     @contextlib.contextmanager
-    def _watched(self) -> Iterator[None]:
-        """Damage that was met is looked into when the ledger is opened next."""
+    def watched(self) -> Iterator[None]:
+        """Damage that is met in here is looked into, and repaired, when the ledger is opened next."""
         try:
             yield
         except Damaged:

@@ -65,9 +65,12 @@ def is_busy(fault: sqlite3.Error) -> bool:
 def _translated(fault: sqlite3.Error, path: Path) -> LedgerError:
     code = _code(fault)
     if code == sqlite3.SQLITE_CORRUPT_VTAB:
-        return Unexplained(f"The full-text index of the ledger {path} is damaged. Run `acp-adapter db verify`.")
+        return Unexplained(f"The full-text index of the ledger {path} is damaged. Run `acp-adapter db verify --mend`.")
     if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return Damaged(f"The ledger {path} is damaged ({fault}). Run `acp-adapter db verify`.")
+        return Damaged(
+            f"The ledger {path} is damaged ({fault}). Start the program again: "
+            "it then keeps the damaged file aside and saves what can be read."
+        )
     kind = LedgerUnavailable
     if code & 0xFF in _INNER:
         kind = Unexplained

@@ -12,6 +12,8 @@ from acp_adapter.ledger import fulltext, schema
 from acp_adapter.ledger.connection import Connection
 from acp_adapter.ledger.faults import Unexplained
 
+DAMAGED = "The file is damaged"
+
 
 @frozen
 class Stats:
@@ -36,15 +38,16 @@ class Stats:
 
 
 def problems(connection: Connection) -> list[str]:
-    """What is wrong with the file, in sentences; empty for a sound one. Reads all of it."""
+    """What is wrong with the file, in sentences; empty for a sound one. Reads all of it. Raises Damaged."""
     found = connection.read(_structure) + connection.read(_activity)
     if not connection.read(fulltext.is_whole):
         return [*found, "The full-text indexes are not complete."]
     return found + [sentence for table in fulltext.TABLES for sentence in _index(connection, table)]
 
 
-def mend_activity(sql: sqlite3.Connection) -> None:
-    """Write anew what the list is sorted and filtered by."""
+def mend(sql: sqlite3.Connection) -> None:
+    """Write anew the indexes of the tables, and what the list is sorted and filtered by."""
+    sql.execute("REINDEX")
     sql.execute("DELETE FROM session_activity")
     sql.execute(schema.FILL_ACTIVITY)
 
@@ -94,7 +97,7 @@ def stats(sql: sqlite3.Connection, path: Path) -> Stats:
 def _structure(sql: sqlite3.Connection) -> list[str]:
     found = [str(row[0]) for row in sql.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
     orphans = sql.execute("PRAGMA foreign_key_check").fetchall()
-    return [f"The file is damaged: {line}" for line in found] + [
+    return [f"{DAMAGED}: {line}" for line in found] + [
         f"A row of {row[0]} belongs to a row of {row[2]} that is not there." for row in orphans[:20]
     ]
 

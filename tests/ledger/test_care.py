@@ -51,6 +51,22 @@ def test_problems_are_told_and_mended(db: SessionDB, path: Path) -> None:
     assert len(db.search("zebra")) == 1
 
 
+def test_a_row_that_an_index_of_its_table_does_not_know_is_told_and_mended(db: SessionDB, path: Path) -> None:
+    db.append(new_session(db, "s"), [user(f"zebra {number}") for number in range(5)])
+    db.close()
+    change(
+        path,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = replace(sql, 'session_id, timestamp', 'timestamp, session_id')"
+        " WHERE name = 'idx_messages_session'",
+    )
+    opened = SessionDB.open(path)
+    assert any("index" in problem for problem in Care(opened).verify())
+    Care(opened).mend()
+    assert Care(opened).verify() == []
+    opened.close()
+
+
 def test_a_row_without_its_session_is_a_problem(db: SessionDB, path: Path) -> None:
     new_session(db, "s")
     change(path, "INSERT INTO messages(session_id, role, timestamp) VALUES ('nope', 'user', 1)")

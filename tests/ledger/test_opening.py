@@ -332,6 +332,11 @@ def after_damage(path: Path) -> int:
         db = SessionDB.open(path)
         assert "damaged" in "".join(db.notices)
         kept = count_and_go_on(db)
+    if problems := Care(db).verify():
+        assert "damaged" in problems[0]
+        db.close()
+        db = SessionDB.open(path)
+        kept = count_and_go_on(db)
     assert Care(db).verify() == []
     db.close()
     return kept
@@ -343,6 +348,20 @@ def count_and_go_on(db: SessionDB) -> int:
     db.search("message")
     db.append(sessions[0], [user("goes on")])
     return kept
+
+
+def test_damage_that_only_a_close_look_finds_is_repaired_at_the_next_opening(path: Path) -> None:
+    filled(path)
+    [(page,)] = rows(path, "SELECT rootpage FROM sqlite_master WHERE name = 'idx_async_delegations_delivery'")
+    overwrite(path, (page - 1) * 4096, 4096)
+    db = SessionDB.open(path)
+    assert (db.notices, len(db.conversation("s0"))) == ([], 3)
+    assert "damaged" in Care(db).verify()[0]
+    db.close()
+    db = SessionDB.open(path)
+    assert "1 sessions with 3 messages" in db.notices[0]
+    assert Care(db).verify() == []
+    db.close()
 
 
 def test_a_file_that_was_cut_short_gives_what_is_left(path: Path) -> None:
