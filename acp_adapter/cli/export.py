@@ -49,10 +49,11 @@ def run(args: argparse.Namespace) -> int:
     if not config.ledger.exists():
         raise InvalidParams(f"There is no ledger yet: {config.ledger} does not exist.")
     redactor = Redactor.of(config)
+    path = None if args.output == Path("-") else args.output
     with opened_ledger(config) as db:
         nodes = _nodes(db, args)
         ids = chosen.conversations(db, nodes)
-        with output.opened(args.output) as out, _progress(args.output, len(ids)) as advance:
+        with output.opened(path) as out, _progress(path, len(ids)) as advance:
             if args.format == "json":
                 lossless.write(db, nodes, out, None if args.no_redact else redactor.text, advance)
             else:

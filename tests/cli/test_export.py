@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,6 +14,7 @@ import pytest
 from acp_adapter.cli import output
 from acp_adapter.errors import SessionNotFound
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.transcript import Message
 from tests.cli.conftest import Run
 from tests.export.conftest import KEY, fill
 
@@ -136,3 +138,13 @@ def test_the_trace_has_every_call_with_how_it_went(cli: Run, db: SessionDB) -> N
     table = cli("sessions", "trace", "first").stdout.splitlines()
     assert [line.split()[0] for line in table] == ["TOOL", "read", "edit"]
     assert "No tool was called" in cli("sessions", "trace", "other").stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell with pipes")
+def test_a_reader_that_goes_away_ends_an_export_without_a_word(
+    db: SessionDB, env: dict[str, str], project: Path
+) -> None:
+    db.append("other", [Message("user", "x" * 1_000_000)])
+    line = f"{sys.executable} -m acp_adapter export other | head -c 9"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=env, cwd=project, timeout=60)
+    assert (done.stdout, done.stderr) == ('{"format"', "")

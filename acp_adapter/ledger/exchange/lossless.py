@@ -43,6 +43,14 @@ Clean = Callable[[str], str]
 Row = dict[str, Any]
 
 
+class _NotWritten(Exception):
+    """Carries a failure of the output past those of the ledger."""
+
+    def __init__(self, fault: OSError) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
 def write(
     db: SessionDB,
     nodes: Sequence[str],
@@ -52,24 +60,34 @@ def write(
 ) -> int:
     """Give `out` line after line, all of one moment of the ledger; the number of rows.
 
-    `clean` is applied to every text but ids. A node that was deleted meanwhile is left out. Raises LedgerError.
+    `clean` is applied to every text but ids. A node that was deleted meanwhile is left out. Raises LedgerError,
+    and the OSError that `out` raises.
     """
+
+    def put(value: Any) -> None:
+        try:
+            out(_line(value))
+        except OSError as fault:
+            raise _NotWritten(fault) from fault
 
     def run(sql: sqlite3.Connection) -> int:
         head = {"format": FORMAT, "version": VERSION, "schema": schema.VERSION}
-        out(_line({**head, "exported_at": time.time(), "redacted": clean is not None}))
+        put({**head, "exported_at": time.time(), "redacted": clean is not None})
         sessions = total = 0
         for done, node in enumerate(nodes, 1):
             for table, row in rows_of(sql, node):
-                out(_line({"table": table, "row": {name: _cell(name, value, clean) for name, value in row.items()}}))
+                put({"table": table, "row": {name: _cell(name, value, clean) for name, value in row.items()}})
                 sessions += table == "sessions"
                 total += 1
             if progress:
                 progress(done, len(nodes))
-        out(_line({"end": {"sessions": sessions, "rows": total}}))
+        put({"end": {"sessions": sessions, "rows": total}})
         return total
 
-    return db.connection.read(run)
+    try:
+        return db.connection.read(run)
+    except _NotWritten as failed:
+        raise failed.fault from None
 
 
 def rows_of(sql: sqlite3.Connection, node: str) -> Iterator[tuple[str, Row]]:
