@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.embedded_requests [--model NAME] [--set seen|simple|phrased] [--verbose]
 
-The eighty requests of `seen` were looked at while prompt and examples were written. The twenty of `simple`, and the
+The requests of `seen` were looked at while prompt and examples were written. The twenty of `simple`, and the
 twenty of `phrased`, which ask for the same in other words, were written afterwards and only measured: theirs are the
 numbers to publish. No request is one of the worked examples. A step counts as right when tool
 and arguments match one of the listed forms (regular expressions for the whole argument).
@@ -180,9 +180,6 @@ SEEN = [
     case("hey there", say()),
     case("explain HTTP 404", say(".*(not found|not be found|could not find|cannot find|exist).*")),
     case("how can a list be reversed in python?", say(r".*(revers|\[::-1\]).*")),
-]
-
-SIMPLE = [
     case("Show the file Makefile.am", read(r"Makefile\.am"), run(r"cat (\./)?Makefile\.am")),
     case("What is in package.json?", read(r"package\.json")),
     case("Read src/main.rs and explain what it does.", read(r"src/main\.rs")),
@@ -206,9 +203,6 @@ SIMPLE = [
     case("Create an empty package file app/__init__.py", write(r"app/__init__\.py", ".*")),
     case("Good evening!", say()),
     case("What is a deadlock?", say(".*(wait|block|resource|lock).*")),
-]
-
-PHRASED = [
     case("Makefile.am please", read(r"Makefile\.am"), run(r"cat (\./)?Makefile\.am")),
     case("could you open package.json for me", read(r"package\.json")),
     case("I don't understand src/main.rs, help me with it", read(r"src/main\.rs")),
@@ -232,6 +226,52 @@ PHRASED = [
     case("app needs an __init__.py, make app/__init__.py", write(r"app/__init__\.py", ".*")),
     case("see you tomorrow", say()),
     case("explain to me what deadlock means", say(".*(wait|block|resource|lock).*")),
+]
+
+SIMPLE = [
+    case("Read tox.ini and tell me which Python versions it uses.", read(r"tox\.ini")),
+    case("What does the function in lib/money.py do?", read(r"lib/money\.py")),
+    case("Show me the beginning of server/index.ts", read(r"server/index\.ts"), run(r"head .*server/index\.ts")),
+    case("Open the readme.", read(r"README\.md")),
+    case("List the migrations folder.", folder("migrations"), run(r"ls .*migrations/?")),
+    case("What files are in this folder?", folder(r"\."), run("ls.*")),
+    case("Find all Java files.", files(r"(\*\*/)?\*\.java")),
+    case("Find the PNG images in static/img.", files(r"static/img/(\*\*/)?\*\.png")),
+    case("Where is the variable DATABASE_URL used?", text(".*DATABASE_URL.*")),
+    case("Search for the string invalid token.", text(".*invalid token.*")),
+    case("Which files define a class called Parser?", text(".*Parser.*")),
+    case("Run pytest.", run(".*pytest.*")),
+    case("Run npm install", run("npm install")),
+    case("Show the last 3 git commits.", run(r"git log.*\b3\b.*")),
+    case("Which files did I change since the last commit?", run("git (diff|status).*")),
+    case("Which version of cargo is installed?", run("cargo (--version|-V).*")),
+    case("Create a file names.txt with the content Ada", write(r"names\.txt", r"Ada\s*")),
+    case("Write a Python script dice.py that prints a random number from 1 to 6.", write(r"dice\.py", ".*random.*")),
+    case("Hi!", say()),
+    case("What is a REST API?", say(".*(http|web|interface|resource|client|request).*")),
+]
+
+PHRASED = [
+    case("tox.ini: which Python versions?", read(r"tox\.ini")),
+    case("I'd like to know what lib/money.py is for", read(r"lib/money\.py")),
+    case("let me see server/index.ts", read(r"server/index\.ts"), run(r"(cat|head) .*server/index\.ts")),
+    case("what does our readme say?", read(r"README\.md")),
+    case("what's in migrations/", folder("migrations"), run(r"ls .*migrations/?"), files(r"migrations/\*.*")),
+    case("show me around, what is in here?", folder(r"\."), run("ls.*")),
+    case("do we have Java sources? give me the .java files", files(r"(\*\*/)?\*\.java")),
+    case("which png images are under static/img?", files(r"static/img/(\*\*/)?\*\.png")),
+    case("DATABASE_URL, who reads that?", text(".*DATABASE_URL.*")),
+    case("somewhere we say invalid token, where is it?", text(".*invalid token.*")),
+    case("find me the Parser class", text(".*Parser.*")),
+    case("time to test, use pytest", run(".*pytest.*")),
+    case("do an npm install please", run("npm install")),
+    case("the three newest commits, please", run("git log.*")),
+    case("what have I modified? ask git", run("git (diff|status).*")),
+    case("is cargo there and how new is it", run("cargo (--version|-V).*")),
+    case("make names.txt, it should just say Ada", write(r"names\.txt", r"Ada\s*")),
+    case("write me dice.py, a program that throws a die", write(r"dice\.py", ".*random.*")),
+    case("thank you!", say()),
+    case("tell me in short what REST means", say(".*(http|web|interface|resource|client|request|represent).*")),
 ]
 
 SETS = {"seen": SEEN, "simple": SIMPLE, "phrased": PHRASED}

@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.embedded_tasks [--model NAME] [--verbose]
 
-Each task runs in a small project of its own, with every call permitted. Right is what the files and the answer say afterwards.
+Each task runs in a small project of its own, with every call permitted. Right is what the files and the answer say
+afterwards.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ PROJECT = {
     "shop/__init__.py": "",
     "shop/cart.py": "def total_price(prices):\n    # TODO: discounts for regulars\n    return sum(prices)\n",
     "shop/greeting.py": 'def greet(name):\n    return f"Good day, {name}"\n',
-    "tests/test_cart.py": "from shop.cart import total_price\n\n\ndef test_total():\n    assert total_price([1, 2]) == 3\n",
+    "tests/test_cart.py": "from shop.cart import total_price\n\n\n"
+    "def test_total():\n    assert total_price([1, 2]) == 3\n",
 }
 
 Right = Callable[[Path, str], bool]
@@ -120,7 +122,7 @@ async def solve(provider: Provider, task: Task, folder: Path) -> tuple[bool, lis
         max_steps=12,
     )
     stop = await agent.run_turn(Message("user", task.request))
-    said = [message for message in agent.transcript.messages[1:]]
+    said = agent.transcript.messages[1:]
     answer = said[-1].text() if said else ""
     return task.right(folder, answer), [*map(_line, said), stop]
 

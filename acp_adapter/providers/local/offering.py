@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from acp_adapter.providers.local.record import Turn, plain
 from acp_adapter.providers.local.steps import NAMES, Offer
 
-_FILE = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w.-]+/)*[\w.-]*[\w-]\.[A-Za-z]\w{0,9}(?![\w/@(])")
+_FILE = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w.-]+/)*[\w.-]*[\w-]\.[A-Za-z]\w{0,9}(?!\.?[\w/@(])")
 """A name with an ending, with or without folders: `src/app.py`, but no `1.5`, no address and no method call."""
 
 _WORD = re.compile(r"[\w./-]*\w/?")

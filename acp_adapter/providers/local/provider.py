@@ -70,6 +70,11 @@ class LocalProvider:
         """
         await self._running().ready()
 
+    @property
+    def pid(self) -> int | None:
+        """The process id of the child that runs the model; None while there is none."""
+        return self._engine.pid if self._engine else None
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         turn = Turn.of(request.messages)
         if not request.tools:

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import re
 
-LOOKING = {
-    *("status", "log", "diff", "show", "blame", "shortlog", "describe", "rev-parse", "rev-list", "ls-files", "ls-tree"),
-    *(
-        "grep",
-        "cat-file",
-        "reflog",
-        "version",
-        "help",
-        "--version",
-        "--help",
-        "count-objects",
-        "name-rev",
-        "whatchanged",
-    ),
-}
+LOOKING = frozenset(
+    "status log diff show blame shortlog describe rev-parse rev-list ls-files ls-tree grep cat-file count-objects "
+    "name-rev whatchanged version help --version --help".split()
+)
 """git's commands that change nothing."""
-
-LISTING = {"branch", "tag", "remote", "stash", "config", "worktree", "notes"}
+LISTING = frozenset("branch tag remote stash config worktree notes reflog".split())
 """git's commands that change nothing when they are asked for a list."""
 
 _GIT = re.compile(
-    r"(?:^|[\s;&|(`\"'/])git((?:\s+(?:-[cC]\s+\S+|--[\w-]+=\S+|--no-pager|-P|-p|--paginate))*)\s+([^\s;&|)`\"']+)([^;&|\n)`]*)"
+    r"(?:^|[\s;&|(`\"'/])git((?:\s+(?:-[cC]\s+\S+|--[\w-]+=\S+|--no-pager|-P|-p|--paginate))*)"
+    r"\s+([^\s;&|)`\"']+)([^;&|\n)`]*)"
 )
+"""A call of git in a shell command: its own options, its command, and the rest."""
 _LIST = re.compile(
-    r"\s*(?:$|(?:list|show|get-url|--list|-l|-a|-r|-v|-vv|--all|--show-current|--get\b|--get-all\b|--contains\b|--merged)(?:\s|$))"
+    r"\s*(?:$|(?:list|show|get-url|--list|-l|-a|-r|-v|-vv|--all|--show-current|--get|--get-all|--contains|--merged)"
+    r"(?:\s|$))"
 )
 
 _WHO = re.compile(
@@ -80,5 +71,5 @@ def claims_change(text: str) -> bool:
 
 def _only_looks(command: str, rest: str) -> bool:
     if command in LISTING:
-        return bool(_LIST.match(rest))
+        return bool(_LIST.match(rest)) and not (command == "stash" and not rest.strip())
     return command in LOOKING
