@@ -225,6 +225,9 @@ class AcpAgent:
             session.emit(event)
             if at % REPLAY_BATCH == REPLAY_BATCH - 1:
                 await self._peer.drained()
+        if session.agent.streaming and (partial := session.agent.streaming.partial()):
+            for event in events_of([partial]):
+                session.emit(event)
 
     def _introduce(self, session: SessionState) -> None:
         """What the client learns about a session after the response that made it known."""

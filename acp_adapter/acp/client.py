@@ -5,7 +5,6 @@ Some editors never answer a request that they do not know, so each kind of reque
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
@@ -14,10 +13,9 @@ from pathlib import Path
 from acp_adapter.acp import types
 from acp_adapter.acp.converter import structure
 from acp_adapter.acp.peer import Peer
-from acp_adapter.agent.expansion import ReadText
 from acp_adapter.agent.permissions import Choice
 from acp_adapter.agent.projection import parsed
-from acp_adapter.errors import ClientError, ToolError
+from acp_adapter.errors import ClientError
 from acp_adapter.tools.command import shell_argv
 from acp_adapter.tools.port import Intent, TerminalRun
 from acp_adapter.transcript import ToolCall
@@ -69,19 +67,6 @@ class EditorClient:
     async def read_text_file(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
         asked = types.ReadTextFileRequest(self._session_id, str(path), line, limit)
         return (await self._peer.request(types.FS_READ_TEXT_FILE, asked, timeout=FILE_TIMEOUT)).content
-
-    def read_attached(self, roots: Sequence[Path]) -> ReadText:
-        """Reads what a prompt links to: the editor's buffer or the disk, inside `roots` only."""
-
-        async def read(path: Path) -> str:
-            resolved = await asyncio.to_thread(path.resolve)
-            if not any(resolved.is_relative_to(root) for root in roots):
-                raise ToolError("it lies outside the session's folders. Read it with a tool, which asks first.")
-            if self.can_read:
-                return await self.read_text_file(resolved)
-            return await asyncio.to_thread(resolved.read_text, "utf-8", "replace")
-
-        return read
 
     async def write_text_file(self, path: Path, content: str) -> None:
         asked = types.WriteTextFileRequest(self._session_id, str(path), content)

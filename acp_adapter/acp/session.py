@@ -23,11 +23,12 @@ from acp_adapter.acp.services import Services
 from acp_adapter.acp.turns import Turn, Turns
 from acp_adapter.agent.calls import Workspace
 from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, TitleChanged, TurnEvent
-from acp_adapter.agent.expansion import expanded
+from acp_adapter.agent.expansion import attachments, expanded
 from acp_adapter.agent.gate import Gate
 from acp_adapter.agent.loop import AIAgent, StopReason
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
+from acp_adapter.agent.projection import events_since
 from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable, ProviderError
 from acp_adapter.ledger.db import SessionDB
@@ -200,14 +201,14 @@ class SessionState:
         await self.services.ledger(SessionDB.update_session, self.id, model_config=config)
 
     async def _answer(self, turn: Turn, unread: Message) -> StopReason:
-        prompt = await self._expanded(unread)
-        await self._entitle(prompt)
+        await self._entitle(unread)
         await self._store_instructions()
         if turn.cancelled:
-            await self.agent.keep(prompt)
+            await self.agent.keep(unread)
             return "cancelled"
-        self._greet()
         turn.run()
+        prompt = await self._expanded(unread)
+        self._greet()
         try:
             return await self.agent.run_turn(prompt)
         except AuthRequired as missing:
@@ -227,18 +228,25 @@ class SessionState:
             yield
 
     async def _catch_up(self) -> None:
-        """Take in what another process appended, rewound or compacted since this one last looked."""
+        """Take in what another process appended, rewound or compacted since this one last looked, and show it."""
         known = [message.row for message in self.transcript.messages if message.row is not None]
         try:
             changed = await self.services.ledger(SessionDB.conversation_if_changed, self.id, known)
             if changed is not None and not self.transcript.unsaved:
                 self.transcript.messages = changed
+                for event in events_since(changed, set(known)):
+                    self.emit(event)
         except LedgerUnavailable as fault:
             log.warning("%s goes on without a look at the ledger: %s", self.id, fault)
 
     async def _expanded(self, prompt: Message) -> Message:
-        read = self.client.read_attached(self.workspace.roots)
-        return evolve(prompt, api_content=await expanded(prompt.content, read))
+        """With what the model is sent in place of links. Cancelled meanwhile, the prompt is kept as it is."""
+        try:
+            sent = await expanded(prompt.content, attachments(self.workspace))
+        except asyncio.CancelledError:
+            await self.agent.keep(prompt)
+            raise
+        return evolve(prompt, api_content=sent)
 
     async def _entitle(self, prompt: Message) -> None:
         """Name an unnamed session after its first prompt."""

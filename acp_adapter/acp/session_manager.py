@@ -36,6 +36,7 @@ class SessionManager:
         self._client_of = client_of
         self._emit_of = emit_of
         self._live: dict[str, SessionState] = {}
+        self._ending: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[SessionState]] = {}
 
     async def new(self, cwd: str, additional: Sequence[str], mcp_servers: Sequence[Any]) -> SessionState:
@@ -61,7 +62,9 @@ class SessionManager:
 
     async def find(self, session_id: str) -> SessionState:
         """The session as it is, restored from the ledger where this process does not have it."""
-        if live := self._live.get(_checked(session_id)):
+        if ending := self._ending.get(_checked(session_id)):
+            await asyncio.shield(ending)
+        if live := self._live.get(session_id):
             return live
         if session_id not in self._restoring:
             restoring = asyncio.create_task(self._restore(session_id))
@@ -97,14 +100,12 @@ class SessionManager:
 
     async def close(self, session_id: str) -> None:
         """End the session's work and forget it in memory; the ledger keeps it."""
-        session = await self.find(session_id)
-        await session.end()
-        self._live.pop(session_id, None)
+        await self._end(await self.find(session_id))
 
     async def delete(self, session_id: str) -> None:
         """End it and delete it from the ledger. An unknown id is a silent success, as ACP asks."""
-        if session := self._live.pop(session_id, None):
-            await session.end()
+        if session := self._live.get(session_id):
+            await self._end(session)
         try:
             await self._services.ledger(SessionDB.delete_session, _checked(session_id))
         except SessionNotFound:
@@ -115,8 +116,15 @@ class SessionManager:
         return self._live.get(session_id)
 
     async def end_all(self) -> None:
-        await asyncio.gather(*(session.end() for session in self._live.values()))
-        self._live.clear()
+        await asyncio.gather(*map(self._end, list(self._live.values())), *self._ending.values())
+
+    async def _end(self, session: SessionState) -> None:
+        """End a session that nobody can find any more meanwhile: whoever asks for it waits, and gets it anew."""
+        if self._live.pop(session.id, None):
+            self._ending[session.id] = asyncio.create_task(session.end())
+            self._ending[session.id].add_done_callback(lambda _: self._ending.pop(session.id, None))
+        if ending := self._ending.get(session.id):
+            await asyncio.shield(ending)
 
     async def _restore(self, session_id: str) -> SessionState:
         ledger = self._services.ledger

@@ -41,6 +41,24 @@ class Workspace:
     editor: Editor | None = None
     memory: ReadMemory = field(factory=ReadMemory)
 
+    def context(
+        self,
+        call_id: str,
+        progress: Callable[[Sequence[Shown]], None] = lambda content: None,
+        plan: Callable[[Sequence[dict[str, Any]]], None] = lambda entries: None,
+    ) -> ToolContext:
+        """What one call may use here."""
+        return ToolContext(
+            call_id=call_id,
+            cwd=self.cwd,
+            roots=self.roots,
+            editor=self.editor,
+            memory=self.memory,
+            progress=progress,
+            plan=plan,
+            session_id=self.session_id,
+        )
+
 
 @frozen
 class ToolRunner:
@@ -74,7 +92,7 @@ class _AnnouncedCall:
         self._runner = runner
         self._call = call
         self._begun = time.monotonic()
-        self._context = self._new_context()
+        self._context = runner.workspace.context(call.id, self._show_progress, self._publish_plan)
         self._ready: tuple[Tool, dict[str, Any], Intent] | None = None
         self._hopeless: ToolResult | None = None
         self._start: ToolCallStarted | None = None
@@ -139,19 +157,6 @@ class _AnnouncedCall:
         )
         self._runner.announced.pop(self._call.id, None)
         self._runner.emit(finished(self._start, result))
-
-    def _new_context(self) -> ToolContext:
-        workspace = self._runner.workspace
-        return ToolContext(
-            call_id=self._call.id,
-            cwd=workspace.cwd,
-            roots=workspace.roots,
-            editor=workspace.editor,
-            memory=workspace.memory,
-            progress=self._show_progress,
-            plan=self._publish_plan,
-            session_id=workspace.session_id,
-        )
 
     def _show_progress(self, content: Sequence[Shown]) -> None:
         self._runner.emit(ToolCallChanged(self._call.id, content=content))

@@ -6,6 +6,7 @@ text, and neither changes when the file does.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,7 +16,10 @@ from urllib.request import url2pathname
 
 from attrs import frozen
 
+from acp_adapter.agent.calls import Workspace
 from acp_adapter.errors import ClientError, ToolError
+from acp_adapter.tools import documents
+from acp_adapter.tools.paths import inside
 from acp_adapter.transcript import Part
 
 LIMIT = 64_000
@@ -24,7 +28,7 @@ LIMIT = 64_000
 ReadText = Callable[[Path], Awaitable[str]]
 """Reads a text file inside the session's roots. Raises ToolError, ClientError or OSError."""
 
-_LINES = re.compile(r"^L?(\d+)(?:[-:]L?(\d+))?$")
+_LINES = re.compile(r"^L?(\d{1,9})(?:[-:]L?(\d{1,9}))?$")
 
 
 @frozen
@@ -37,11 +41,14 @@ class FileLink:
 
     @classmethod
     def of(cls, uri: str) -> FileLink | None:
-        """None for a URI that is not a file's."""
-        split = urlsplit(uri)
-        if split.scheme != "file":
+        """None for a URI that is not a file's, or is none at all."""
+        try:
+            split = urlsplit(uri)
+        except ValueError:
             return None
         path = Path(url2pathname(split.path))
+        if split.scheme != "file" or "\0" in str(path):
+            return None
         found = _LINES.match(unquote(split.fragment))
         if not found:
             return cls(path)
@@ -55,6 +62,21 @@ class FileLink:
         if self.first is None or self.last is None:
             return text
         return "\n".join(text.splitlines()[max(self.first, 1) - 1 : self.last])
+
+
+def attachments(workspace: Workspace) -> ReadText:
+    """Reads what a prompt links to as the tools read: the editor's buffer or the disk, inside the roots only."""
+
+    async def read(path: Path) -> str:
+        resolved = await asyncio.to_thread(path.resolve)
+        if not inside(resolved, workspace.roots):
+            raise ToolError("it lies outside the session's folders. Read it with a tool, which asks first.")
+        document = await documents.load(resolved, workspace.context("attachment"))
+        if document.text is None:
+            raise ToolError("there is no such file.")
+        return document.text.text
+
+    return read
 
 
 async def expanded(content: str | list[Part] | None, read: ReadText) -> str | list[Part] | None:
@@ -81,9 +103,9 @@ async def _link_text(part: Part, read: ReadText) -> str:
     link = FileLink.of(part["uri"])
     if link is None:
         return f"[The user attached a link: {part.get('name') or part['uri']} <{part['uri']}>]"
-    if link.path.is_dir():
-        return f"[The user attached the folder {link.path}. Use list_directory to look into it.]"
     try:
+        if await asyncio.to_thread(link.path.is_dir):
+            return f"[The user attached the folder {link.path}. Use list_directory to look into it.]"
         text = link.cut(await read(link.path))
     except (ToolError, ClientError) as fault:
         return f"[The user attached the file {link.label()}, which was not read: {fault.message}]"

@@ -62,6 +62,7 @@ class AIAgent:
     emit: Emit
     max_steps: int = 100
     announced: dict[str, ToolCallStarted] = field(factory=dict, init=False)
+    streaming: StreamingAnswer | None = field(default=None, init=False)
     context: Context = field(init=False)
     _warned: bool = field(default=False, init=False)
 
@@ -140,7 +141,7 @@ class AIAgent:
             return await self._model_step(provider)
 
     async def _model_step(self, provider: Provider) -> Completed:
-        answer = StreamingAnswer(self.transcript)
+        answer = self.streaming = StreamingAnswer(self.transcript)
         try:
             completed = await self._stream(provider, answer)
         except (ProviderError, asyncio.CancelledError) as stop:
@@ -149,6 +150,8 @@ class AIAgent:
             if partial := answer.partial(reason):
                 await self.keep(partial)
             raise
+        finally:
+            self.streaming = None
         await answer.settle()
         message = self._with_new_call_ids(completed.message)
         message = evolve(message, id=answer.id, finish_reason=completed.finish_reason)

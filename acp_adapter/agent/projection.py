@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -52,12 +52,32 @@ def shown_text(text: str, kind: Kind, failed: bool) -> list[Shown]:
     return [shown.code(text) if kind in VERBATIM and not failed else shown.text(text)]
 
 
+DEEPEST = 50
+"""Levels of nested arguments that are taken for meant."""
+
+
 def parsed(arguments: str) -> Any:
-    """A call's arguments as JSON, or the model's own text where they are not JSON."""
+    """A call's arguments as JSON, or the model's own text where they are not JSON, or nested absurdly deep."""
     try:
-        return json.loads(arguments or "{}")
-    except ValueError:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
         return arguments
+    return arguments if _is_too_deep(value) else value
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _children(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def started(call: ToolCall, intent: Intent | None) -> ToolCallStarted:
@@ -134,6 +154,26 @@ def parts_of(message: Message) -> Sequence[Part]:
     if isinstance(message.content, str):
         return [{"type": "text", "text": message.content}]
     return message.content or []
+
+
+def events_since(messages: Sequence[Message], known: Collection[int]) -> Iterator[TurnEvent]:
+    """What a conversation gained beyond the rows `known`: results of calls that were shown before, then what is new."""
+    fresh = [message for message in messages if message.row not in known]
+    results = {m.tool_call_id: m for m in fresh if m.role == "tool"}
+    for message in messages:
+        for call in message.calls() if message.row in known else ():
+            if result := results.get(call.id):
+                shown = _replayed(call, result)
+                yield ToolCallChanged(
+                    shown.call_id,
+                    shown.title,
+                    shown.kind,
+                    shown.status,
+                    shown.locations,
+                    shown.content,
+                    shown.raw_output,
+                )
+    yield from events_of(fresh)
 
 
 def running_elsewhere(call: ToolCall) -> ToolCallStarted:

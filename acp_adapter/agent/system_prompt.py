@@ -22,7 +22,8 @@ or ask. Answer in the user's language, short, and say what you did and what you 
 def system_prompt(cwd: Path) -> str:
     """The prompt for a new session in `cwd`, with the folder's AGENTS.md if it has one (cut at 32,000 characters).
 
-    The same folder with the same file gives the same bytes. An unreadable AGENTS.md counts as none.
+    The same folder with the same file gives the same bytes. An AGENTS.md that is no plain file, or can't be read,
+    counts as none.
     """
     text = BASE.format(cwd=cwd, system=platform.system() or "this machine")
     guidance = _guidance(cwd / AGENTS_FILE)
@@ -33,7 +34,10 @@ def system_prompt(cwd: Path) -> str:
 
 def _guidance(path: Path) -> str:
     try:
-        text = path.read_text("utf-8", errors="replace").strip()
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(AGENTS_LIMIT + 1).strip()
     except OSError:
         return ""
     if len(text) > AGENTS_LIMIT:

@@ -109,7 +109,7 @@ def decoded(text: Any) -> Any:
         return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     try:
         return json.loads(text.removeprefix(JSON_MARK))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -130,7 +130,7 @@ def _unjson(text: str | None) -> Any:
         return None
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

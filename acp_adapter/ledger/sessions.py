@@ -243,6 +243,6 @@ def config_of(text: str | None) -> dict[str, Any]:
     """The object in a `model_config` column; empty where there is none."""
     try:
         config = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}

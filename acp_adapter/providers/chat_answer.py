@@ -55,7 +55,7 @@ class _Call:
     def whole(self) -> bool:
         try:
             return isinstance(json.loads("".join(self.arguments)), dict)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
 
 

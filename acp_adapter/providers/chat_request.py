@@ -155,7 +155,7 @@ def _object(arguments: str) -> str:
     try:
         if isinstance(json.loads(arguments or "{}"), dict):
             return arguments or "{}"
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     return json.dumps({"not_a_json_object": arguments}, ensure_ascii=False)
 

@@ -49,7 +49,7 @@ def refusal(status: int | None, body: bytes | Any) -> Refusal:
     if isinstance(body, bytes):
         try:
             body = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return Refusal(status, _plain(body.decode("utf-8", "replace")))
     if isinstance(body, list):
         body = body[0] if body else {}

@@ -204,7 +204,7 @@ async def chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any], Non
 def _object(data: str | bytes) -> dict[str, Any]:
     try:
         chunk = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BrokenStream("The model's server sent data that is garbled.") from error
     if not isinstance(chunk, dict):
         raise BrokenStream("The model's server sent something else than an object.")

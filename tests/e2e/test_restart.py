@@ -117,6 +117,7 @@ async def test_a_turn_with_everything_replays_as_it_was_live(lab: Lab) -> None:
 
 async def test_a_reader_in_another_process_does_not_close_a_call_that_still_runs(lab: Lab) -> None:
     lab.model.add(C("c1", SHELL, {"command": "sleep 2; echo hi"}), T("done"))
+    lab.referee.allow("tool call 'c1' is still in_progress")  # in the other process it is
     first, second = await lab.start(), await lab.start()
     session = await first.new(lab.project)
     turn = await first.begin_prompt(session, "go")
@@ -129,4 +130,7 @@ async def test_a_reader_in_another_process_does_not_close_a_call_that_still_runs
     assert (await turn.done(), turn.text) == ("end_turn", "done")
     assert lab.query("SELECT content FROM messages WHERE role = 'tool'") == [("hi",)]
     lab.model.add(T("now you"))
-    assert (await second.prompt(session, "me too")).text == "now you"
+    shown = await second.prompt(session, "me too")
+    assert shown.text == "done" + "now you", "what the other process went on with is shown first"
+    assert shown.call("c1")["status"] == "completed"
+    assert output(shown.call("c1")).strip() == "hi"

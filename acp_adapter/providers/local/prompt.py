@@ -114,7 +114,7 @@ def _say(text: str) -> Said:
 def _arguments(call: ToolCall) -> dict[str, Any]:
     try:
         read = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}
 

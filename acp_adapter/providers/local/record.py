@@ -130,7 +130,7 @@ def _calls(messages: Sequence[Message]) -> Iterator[Call]:
 def _arguments(call: ToolCall) -> dict[str, Any]:
     try:
         read = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}
 
