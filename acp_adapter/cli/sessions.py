@@ -90,7 +90,7 @@ def facts(listed: ListedSession) -> dict[str, Any]:
         "cwd": session.cwd,
         "model": session.model,
         "parent": listed.parent,
-        "fork_point": session.fork_point,
+        "fork_point": listed.fork_point,
         "branches": listed.branch_count,
     }
 
