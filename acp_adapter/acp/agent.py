@@ -247,7 +247,7 @@ class AcpAgent:
             *await self._services.ledger.notices(),
             *([rules] if rules else []),
         ]
-        session.greetings += [Noticed("warning", problem) for problem in [*problems, rules] if problem]
+        session.greetings += [Noticed("warning", problem) for problem in problems]
         known = list(self._services.models.known)
         found = await self._services.models.offered()
         if found != known and self._sessions.running(session.id) is session:

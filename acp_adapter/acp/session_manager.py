@@ -106,6 +106,8 @@ class SessionManager:
         """End it and delete it from the ledger. An unknown id is a silent success, as ACP asks."""
         if session := self._live.get(session_id):
             await self._end(session)
+        elif ending := self._ending.get(session_id):
+            await asyncio.shield(ending)
         try:
             await self._services.ledger(SessionDB.delete_session, _checked(session_id))
         except SessionNotFound:

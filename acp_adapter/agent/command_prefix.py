@@ -8,8 +8,20 @@ import shlex
 _SHELL = re.compile(r"[$`;&|<>(){}!\\\n\r%^*?\[\]~#]")
 """What a shell does more with than pass it on. Any of it, even quoted, and only the exact text can be remembered."""
 
-_RISKY = re.compile(r"^--?(o|ex|e$|te|no-i|edit)")
-"""Options by which git writes elsewhere (--output), runs programs (--ext-diff, --textconv) or reads outside."""
+_PYTEST = "-k -l -m -n -q -s -v -x --co --durations --ff --lf --maxfail --no-header --tb"
+_HARMLESS = {
+    "git": "-- -a -b -m -n -p -q -s -u -v -w --all --amend --author --cached --graph --max-count --message --name-only "
+    "--name-status --no-color --oneline --patch --short --since --staged --stat --until",
+    "cargo": "-p -q -v --all --all-features --all-targets --bin --check --lib --no-run --package --quiet --release "
+    "--test --verbose --workspace",
+    "go": "-bench -count -cover -race -run -short -timeout -v",
+    "mypy": "--no-error-summary --strict",
+    "pytest": _PYTEST,
+    "python": _PYTEST,
+    "ruff": "-q --check --diff --fix --quiet --select",
+    "tsc": "--noEmit --strict",
+}
+"""By program, the options that neither run nor write nor read elsewhere. With any other only the exact text counts."""
 
 _PREFIXES = (
     *(f"git {verb}" for verb in ("add", "blame", "commit", "diff", "log", "show", "status")),
@@ -36,7 +48,18 @@ def covers(prefix: str, command: str) -> bool:
     words, wanted = _words(command), prefix.split()
     if words is None or not wanted or words[: len(wanted)] != wanted:
         return False
-    return wanted[0] != "git" or not any(_RISKY.match(word) for word in words[len(wanted) :])
+    options = _HARMLESS.get(wanted[0], "").split()
+    return all(_is_harmless(word, options) for word in words[len(wanted) :])
+
+
+def _is_harmless(word: str, options: list[str]) -> bool:
+    """An option that is known, several known letters in one, a number, or a word that leads to no other folder."""
+    if not word.startswith("-"):
+        return not word.startswith("/") and ".." not in re.split(r"[/=:]", word) and "://" not in word
+    name, _, value = word.partition("=")
+    letters = re.fullmatch(r"-([A-Za-z]+)", word)
+    known = name in options or bool(letters and all(f"-{letter}" in options for letter in letters[1]))
+    return (known and not value.startswith("/")) or re.fullmatch(r"-\d+", word) is not None
 
 
 def _words(command: str) -> list[str] | None:

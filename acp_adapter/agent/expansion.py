@@ -47,7 +47,7 @@ class FileLink:
         except ValueError:
             return None
         path = Path(url2pathname(split.path))
-        if split.scheme != "file" or "\0" in str(path):
+        if split.scheme != "file" or not split.path or "\0" in str(path):
             return None
         found = _LINES.match(unquote(split.fragment))
         if not found:

@@ -29,10 +29,12 @@ def resolve(text: str, ctx: ToolContext) -> Path:
     """
     if not text.strip() or "\0" in text:
         raise ToolError(f"path must name a file or folder, not {text!r}.")
-    native = to_native(_from_uri(text), windows=_WINDOWS, wsl=not _WINDOWS and Path("/mnt/c").is_dir())
     try:
+        native = to_native(_from_uri(text), windows=_WINDOWS, wsl=not _WINDOWS and Path("/mnt/c").is_dir())
         wanted = ctx.cwd / Path(native).expanduser()
-        return Path(os.path.realpath(wanted))
+        path = Path(os.path.realpath(wanted))
+        path.exists()  # raises for a name that no file system takes
+        return path
     except (OSError, RuntimeError, ValueError) as fault:
         raise ToolError(f"{text!r} is not a usable path: {fault}.") from fault
 

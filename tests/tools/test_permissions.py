@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_adapter.agent.calls import Workspace
 from acp_adapter.agent.command_prefix import covers, prefix_of
 from acp_adapter.agent.permissions import MODES, Choice, Mode, Rule, Rules, Verdict, choices, decide
+from acp_adapter.errors import ToolError
+from acp_adapter.tools.paths import resolve
 from acp_adapter.tools.port import Action, Intent, Kind
 
 
@@ -299,3 +302,32 @@ def test_only_safe_beginnings_stand_for_others(command: str, prefix: str | None)
 @given(st.text(max_size=20), st.sampled_from("$`;&|<>(){}\n\r\\"), st.text(max_size=20))
 def test_whatever_the_shell_would_act_on_is_never_covered(before: str, active: str, after: str) -> None:
     assert not covers("git status", f"git status {before}{active}{after}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "go test -exec 'rm -rf x' ./...",
+        "go build -toolexec evil",
+        "cargo build --config x",
+        "npm test --script-shell=evil",
+        "npm test -- -x",
+        "mypy --python-executable evil",
+        "pytest --basetemp=/home",
+        "pytest -p evil",
+        "pytest ../other",
+        "git diff /etc/passwd /dev/null",
+        "git commit -F x",
+        "git blame --contents x a",
+        "git diff --output=x",
+    ],
+)
+def test_an_option_that_runs_or_writes_elsewhere_is_never_covered_by_a_beginning(command: str) -> None:
+    assert prefix_of(command) is None
+
+
+@pytest.mark.parametrize("name", ["file://[", "x" * 5000])
+def test_a_path_that_no_file_system_takes_is_a_sentence_for_the_model(name: str, tmp_path: Path) -> None:
+    context = Workspace("s", tmp_path, [tmp_path]).context("c1")
+    with pytest.raises(ToolError, match="not a usable path"):
+        resolve(name, context)
