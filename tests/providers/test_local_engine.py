@@ -20,6 +20,7 @@ import pytest
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError, AuthRequired, BrokenStream, ProviderError
 from acp_adapter.providers import weights
+from acp_adapter.providers.local import engine
 from acp_adapter.providers.local.child import Child
 from acp_adapter.providers.local.provider import LocalProvider
 from acp_adapter.providers.port import Completed, ModelRequest, TextDelta, ToolSpec
@@ -88,7 +89,15 @@ def test_a_child_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def _order(model: Path, folder: Path) -> dict[str, object]:
-    return {"model": str(model), "context": 512, "threads": 1, "api_key": "k", "cache": str(folder), "log": ""}
+    return {
+        "model": str(model),
+        "context": 512,
+        "idle": 60,
+        "threads": 1,
+        "api_key": "k",
+        "cache": str(folder),
+        "log": "",
+    }
 
 
 def _children(word: str) -> list[psutil.Process]:
@@ -131,6 +140,21 @@ async def test_plain_talk_is_answered_plainly(provider: LocalProvider) -> None:
 async def test_the_beginning_is_computed_once_and_not_at_each_start(provider: LocalProvider) -> None:
     await provider.warm()
     await provider.aclose()
+    _, completed = await answer(provider, request(asked("hello there")))
+    assert completed.usage and completed.usage.cache_read_tokens > 400
+
+
+@pytest.mark.heavy
+async def test_an_idle_model_gives_its_memory_back_and_wakes_with_its_beginning(
+    provider: LocalProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "IDLE", 2)
+    await provider.warm()
+    [child] = _children("acp_adapter.providers.local.server")
+    loaded = child.memory_info().rss
+    async with asyncio.timeout(WAIT):
+        while child.memory_info().rss > loaded / 2:
+            await asyncio.sleep(0.1)
     _, completed = await answer(provider, request(asked("hello there")))
     assert completed.usage and completed.usage.cache_read_tokens > 400
 

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import secrets
+import time
 from collections.abc import AsyncGenerator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,6 +29,8 @@ START = 180.0
 """Seconds for the model to load: it is read from a disk, perhaps a slow one."""
 SILENCE = 600.0
 """Seconds between two words from the child. A long prompt on a slow machine takes minutes."""
+IDLE = 900
+"""Seconds without a request after which the child gives its memory back."""
 MARK = "<|im_end|>"
 
 Body = dict[str, Any]
@@ -45,6 +48,7 @@ class Engine:
         self._child: Child | None = None
         self._starting: asyncio.Task[None] | None = None
         self._client: httpx.AsyncClient | None = None
+        self._used = 0.0
 
     @property
     def pid(self) -> int | None:
@@ -59,6 +63,9 @@ class Engine:
         if self._starting is None or (self._starting.done() and self.pid is None):
             self._starting = asyncio.create_task(self._start())
         await asyncio.shield(self._starting)
+        slept, self._used = time.monotonic() - self._used > IDLE, time.monotonic()
+        if slept:
+            await self._recall_beginning()
 
     async def chat(self, body: Body) -> AsyncGenerator[Body, None]:
         """The chunks of one chat completion, in OpenAI's form. Closing the generator frees the model at once.
@@ -79,6 +86,7 @@ class Engine:
                 async for chunk in incoming:
                     if "error" in chunk:
                         raise fault("The embedded model", refusal(None, chunk))
+                    self._used = time.monotonic()
                     done = done or chunk is DONE
                     if chunk is not DONE:
                         yield chunk
@@ -127,6 +135,7 @@ class Engine:
             await self._client.aclose()
         self._client = _client(port, key)
         await self._recall_beginning()
+        self._used = time.monotonic()
 
     def _spawn(self, key: str) -> Child:
         logs, cache = self._home / "logs", self._home / "cache"
@@ -137,6 +146,7 @@ class Engine:
             {
                 "model": str(self.model),
                 "context": self.context,
+                "idle": IDLE,
                 "threads": threads,
                 "api_key": key,
                 "cache": str(cache),

@@ -16,14 +16,17 @@ import threading
 from typing import Any, TypedDict, cast
 from urllib.parse import urlsplit
 
-STATE_FILES = "slot-"
-
 
 class Order(TypedDict):
-    """What the parent asks for. `cache` is a folder for saved prompts; `log` a file, empty for none."""
+    """What the parent asks for.
+
+    `cache` is a folder for saved prompts; `log` a file, empty for none. After `idle` seconds without a request the
+    weights are let go, and loaded again by the next.
+    """
 
     model: str
     context: int
+    idle: int
     threads: int
     api_key: str
     cache: str
@@ -65,6 +68,7 @@ def _serve(order: Order) -> Any:
     params.cache_ram_mib = CONVERSATIONS_MIB
     params.slot_save_path = os.path.join(order["cache"], "")  # noqa: PTH118  (the library wants the slash at the end)
     params.use_jinja = True
+    params.sleep_idle_seconds = order["idle"]
     params.warmup = False
     params.ui = False
     return xllamacpp.Server(params)
