@@ -14,9 +14,10 @@ from types import TracebackType
 
 SECONDS = 30.0
 
-# The child makes the terminal its own, so that Ctrl-C reaches it as it would reach it in a shell.
+# The child makes the terminal its own and hears Ctrl-C, as in a shell, even where the tests run deaf to it.
 _OWN_TERMINAL = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    "import fcntl, os, signal, sys, termios; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 )
 _SEQUENCES = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\r")
 
