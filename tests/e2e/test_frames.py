@@ -170,6 +170,7 @@ async def test_a_malformed_request_gets_the_error_that_names_it(lab: Lab) -> Non
 async def test_notifications_that_nobody_knows_are_silent(lab: Lab) -> None:
     client = await lab.start()
     session = await client.new(lab.project)
+    await client.until(lambda: "config_option_update" in str(client.updates(session)), "the models that are found")
     before = len(client.frames)
     for method in ("$/progress", "exit", "session/dance", "_ext/hello", "session/prompt"):
         await client.notify(method, anything=[1, {"jsonrpc": "2.0"}])

@@ -14,7 +14,7 @@ from tests.clients.lab import Lab
 from tests.clients.raw import RawClient
 from tests.stub_model import HANG, T
 
-AGENTS, PROMPTS = 6, 3
+AGENTS, PROMPTS = 4, 3
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def _writer_that_hogs_the_file(lab: Lab) -> Iterator[None]:
         while not done.is_set():
             with closing(sqlite3.connect(lab.home / "state.db", isolation_level=None, timeout=5)) as sql:
                 sql.execute("BEGIN IMMEDIATE")
-                done.wait(0.3)
+                done.wait(0.1)
                 sql.execute("COMMIT")
             done.wait(0.2)
 

@@ -58,6 +58,7 @@ async def test_an_id_of_another_type_is_invalid(lab: Lab) -> None:
 async def test_cancelling_an_unknown_session_is_silent(lab: Lab) -> None:
     client = await lab.start()
     session = await client.new(lab.project)
+    await client.until(lambda: "config_option_update" in str(client.updates(session)), "the models that are found")
     before = len(client.frames)
     await client.cancel("nope")
     await client.notify("session/cancel", sessionId=5)
