@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
@@ -56,6 +57,19 @@ class PtySession:
 
     def send(self, keys: str) -> None:
         os.write(self._master, keys.encode())
+
+    def interrupt(self, text: str | None = None) -> None:
+        """Ctrl-C until `text` appears, or the program is gone: Python's line editor may miss one that comes just
+        before it listens, and a person presses again."""
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end and self.process.poll() is None:
+            if text is not None and self.text.find(text, self._from) >= 0:
+                return
+            with contextlib.suppress(OSError):
+                self.send("\x03")
+            again = time.monotonic() + 1
+            while self._read(again) and not (text and self.text.find(text, self._from) >= 0):
+                pass
 
     def wait(self) -> int:
         """Read to the end; the exit code."""

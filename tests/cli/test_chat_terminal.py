@@ -104,9 +104,8 @@ def test_an_error_ends_the_turn_and_not_the_conversation(terminal: Terminal, scr
         screen.send("hi\n")
         screen.expect("no such model")
         screen.expect("› ")
-        screen.send("\x03")
-        screen.expect("Ctrl-C again")
-        screen.send("\x03")
+        screen.interrupt("Ctrl-C again")
+        screen.interrupt()
         assert screen.wait() == 0
 
 

@@ -102,7 +102,7 @@ if sys.platform != "win32":
     def test_ctrl_c_leaves_without_a_traceback(terminal: Terminal, home: Path) -> None:
         with terminal("setup") as screen:
             screen.expect("Which one")
-            screen.send("\x03")
+            screen.interrupt()
             assert screen.wait() == 130
             assert "Traceback" not in screen.text
         assert not home.exists()
