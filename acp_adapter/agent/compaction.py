@@ -56,7 +56,7 @@ async def summarise(provider: Provider, messages: Sequence[Message], focus: str 
 
     Raises ProviderError, and ContextTooLong for a summary that is empty or no shorter than what it stands for.
     """
-    window = provider.context_window or UNKNOWN_WINDOW
+    window = provider.card.context_window or UNKNOWN_WINDOW
     asked = _rendered(messages, characters=int(window * 2.5))
     if focus:
         asked += f"\n\nPay special attention to: {focus}"

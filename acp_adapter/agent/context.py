@@ -39,9 +39,9 @@ class Context:
 
     async def make_room(self, provider: Provider) -> None:
         """Compact if the window is nearly full. Raises ContextTooLong where that does not help."""
-        if compaction.is_full(self._size(), provider.context_window):
+        if compaction.is_full(self._size(), provider.card.context_window):
             await self.compact(provider)
-            if compaction.is_full(self._size(), provider.context_window):
+            if compaction.is_full(self._size(), provider.card.context_window):
                 raise ContextTooLong("The conversation does not fit the model's window, not even compacted.")
 
     async def compact(self, provider: Provider, focus: str | None = None) -> None:
@@ -50,7 +50,7 @@ class Context:
         Raises ProviderError, ContextTooLong or LedgerError; the conversation is then as it was.
         """
         messages = self.transcript.messages
-        at = compaction.split(messages, provider.context_window)
+        at = compaction.split(messages, provider.card.context_window)
         compaction_id = new_id()
         self.emit(CompactionChanged(compaction_id, "in_progress"))
         try:

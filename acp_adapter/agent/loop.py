@@ -158,7 +158,7 @@ class AIAgent:
         completed = evolve(completed, message=message)
         await self.keep(message, usage=completed.usage or Usage())
         self._check_said_something(completed)
-        self.context.count(completed.usage, provider.context_window)
+        self.context.count(completed.usage, provider.card.context_window)
         return completed
 
     async def _stream(self, provider: Provider, answer: StreamingAnswer) -> Completed:

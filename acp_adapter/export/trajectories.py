@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from acp_adapter.export.conversation import Conversation, Step, Write, steps
-from acp_adapter.providers.chat_request import ChatEncoder, Dialect
+from acp_adapter.providers.chat.request import ChatEncoder, Dialect
 from acp_adapter.transcript import Message, ToolCall
 
 _EVERYTHING = Dialect(echoes=frozenset({"reasoning_content"}), call_ids=r".+")

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Iterable
-from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import evolve, frozen
 
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError, ProviderUnreachable
+from acp_adapter.providers.card import Listed
 from acp_adapter.providers.endpoints import Endpoint, endpoint
 from acp_adapter.providers.services import LOOPBACK_SERVERS
 
@@ -22,14 +22,6 @@ PROBE = 0.3
 NO_CHAT = re.compile(
     r"embed|rerank|whisper|tts|dall-e|image|audio|realtime|transcribe|moderation|guard|sora|babbage|davinci", re.I
 )
-
-
-@frozen
-class Listed:
-    """A model that a server has. `context_window` is in tokens, None where the server does not say."""
-
-    id: str
-    context_window: int | None = None
 
 
 @frozen
@@ -45,12 +37,12 @@ async def ask(found: Endpoint, seconds: float) -> Server:
     provider = found.provider("")
     try:
         async with asyncio.timeout(seconds):
-            entries = await provider.models()
+            models = await provider.models()
     except TimeoutError as error:
         raise ProviderUnreachable(f"{found.name} at {provider.base_url} did not list its models in time.") from error
     finally:
         await provider.aclose()
-    return Server(found, tuple(_listed(entry) for entry in entries if not NO_CHAT.search(entry["id"])))
+    return Server(found, tuple(listed for listed in models if not NO_CHAT.search(listed.id)))
 
 
 async def ask_all(endpoints: Iterable[Endpoint], seconds: float) -> list[Server]:
@@ -78,7 +70,7 @@ async def servers_here(config: Config) -> list[Server]:
 
 def with_window(found: Endpoint, listed: Listed) -> Endpoint:
     """The endpoint with the window that the server told of, unless config.toml has one."""
-    return evolve(found, context_window=found.context_window or listed.context_window)
+    return evolve(found, context_window=found.context_window or listed.card.context_window)
 
 
 async def _listens(found: Endpoint) -> bool:
@@ -92,9 +84,3 @@ async def _listens(found: Endpoint) -> bool:
             await writer.wait_closed()
         return True
     return False
-
-
-def _listed(entry: dict[str, Any]) -> Listed:
-    """vLLM says `max_model_len`, OpenRouter `context_length`, LM Studio `loaded_context_length`."""
-    sizes = (entry.get(key) for key in ("loaded_context_length", "max_model_len", "context_length"))
-    return Listed(entry["id"], next((size for size in sizes if isinstance(size, int) and size > 0), None))

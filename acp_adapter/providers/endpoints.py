@@ -1,7 +1,8 @@
 """Where a provider's name leads: base URL, key and model, from config.toml, the environment and the table of services.
 
-A `[providers.NAME]` table of config.toml may hold base_url, api_key, api_key_env (the name of a variable), model,
-context_window (tokens), headers and timeout (seconds of silence). It goes before everything else.
+A `[providers.NAME]` table of config.toml may hold base_url, api (which the server speaks, `chat` if not said), api_key,
+api_key_env (the name of a variable), model, context_window (tokens), headers and timeout (seconds of silence). It goes
+before everything else.
 
 A key is sent to the server it is for: never to an address that only a stored session names.
 """
@@ -16,14 +17,19 @@ from attrs import field, frozen
 
 from acp_adapter.config import Config
 from acp_adapter.errors import AuthRequired, InvalidParams
-from acp_adapter.providers.openai import LOOPBACK, SILENCE, OpenAIProvider, shown_url
-from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES, dialect_at
+from acp_adapter.providers.apis import APIS
+from acp_adapter.providers.card import ModelCard
+from acp_adapter.providers.http import LOOPBACK, SILENCE, HostedProvider, shown_url
+from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES
 from acp_adapter.providers.windows import context_window
 
 
 @frozen
 class Endpoint:
-    """A server of the OpenAI form. `model` is the one to use where none is asked for, None for the server's first."""
+    """A model server. `model` is the one to use where none is asked for, None for the server's first.
+
+    `api` is one of `acp_adapter.providers.apis.APIS`.
+    """
 
     name: str
     base_url: str
@@ -32,24 +38,17 @@ class Endpoint:
     context_window: int | None = None
     headers: Mapping[str, str] = field(factory=dict, repr=False)
     silence: float = SILENCE
+    api: str = "chat"
 
     @property
     def local(self) -> bool:
         return urlsplit(self.base_url).hostname in LOOPBACK
 
-    def provider(self, model: str) -> OpenAIProvider:
+    def provider(self, model: str) -> HostedProvider:
         # What a server on this machine can hold depends on how it was started, not on the model's name.
         window = self.context_window or (None if self.local else context_window(model))
-        return OpenAIProvider(
-            self.name,
-            model,
-            self.base_url,
-            self.api_key,
-            window,
-            dialect_at(self.base_url),
-            self.headers,
-            self.silence,
-        )
+        make = APIS[self.api]
+        return make(self.name, model, self.base_url, self.api_key, ModelCard(window), self.headers, self.silence)
 
 
 def known(config: Config) -> list[str]:
@@ -75,6 +74,7 @@ def endpoint(name: str, config: Config) -> Endpoint:
         context_window=table.number("context_window"),
         headers=table.headers(),
         silence=table.number("timeout") or SILENCE,
+        api=table.api() or (service.api if service else "chat"),
     )
     if service and not found.api_key and not found.headers and _host(found.base_url) == _host(service.base_url):
         raise AuthRequired(
@@ -148,6 +148,14 @@ class _Table:
 
     def number(self, key: str) -> int | None:
         value: int | None = self._get(key, int)
+        return value
+
+    def api(self) -> str | None:
+        value = self.text("api")
+        if value is not None and value not in APIS:
+            raise InvalidParams(
+                f"config.toml: api of [providers.{self._name}] is {value!r}; it can be {', '.join(APIS)}."
+            )
         return value
 
     def headers(self) -> dict[str, str]:

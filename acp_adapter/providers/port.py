@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 from attrs import frozen
 
+from acp_adapter.providers.card import Effort, ModelCard
 from acp_adapter.transcript import Message, Usage
 
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
@@ -30,13 +31,17 @@ class ToolSpec:
 class ModelRequest:
     """One model call. `messages` end with a user or tool message; every tool call in them has its result.
 
-    The encoding of a message depends on that message alone, so that a request's prefix is byte-stable.
+    The encoding of a message depends on that message alone, so that a request's prefix is byte-stable. `effort` None
+    is the model's own default. `session` is the same for all requests of one conversation, for servers that keep the
+    prefixes of conversations apart by a key; empty for a call that is part of none.
     """
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
     max_tokens: int | None = None
+    effort: Effort | None = None
+    session: str = ""
 
 
 @frozen
@@ -63,15 +68,12 @@ StreamEvent = TextDelta | ReasoningDelta | Completed
 
 
 class Provider(Protocol):
-    """A model behind an API. `name` is the provider's id as in `provider:model`; `base_url` may be empty.
-
-    `context_window` is in tokens, None where unknown.
-    """
+    """A model behind an API. `name` is the provider's id as in `provider:model`; `base_url` may be empty."""
 
     name: str
     model: str
     base_url: str
-    context_window: int | None
+    card: ModelCard
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Deltas, then one Completed. Closing the generator, or cancelling its reader, ends the request at once.

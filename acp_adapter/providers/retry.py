@@ -15,6 +15,7 @@ from contextlib import aclosing
 from attrs import define, field
 
 from acp_adapter.errors import BrokenStream, ProviderError, ProviderFault, ProviderOverloaded, ProviderUnreachable
+from acp_adapter.providers.card import ModelCard
 from acp_adapter.providers.port import Completed, ModelRequest, Provider, StreamEvent
 
 RETRIED = (ProviderUnreachable, ProviderOverloaded, ProviderFault, BrokenStream)
@@ -53,11 +54,11 @@ class _Retrying:
     name: str = field(init=False)
     model: str = field(init=False)
     base_url: str = field(init=False)
-    context_window: int | None = field(init=False)
+    card: ModelCard = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.name, self.model = self._provider.name, self._provider.model
-        self.base_url, self.context_window = self._provider.base_url, self._provider.context_window
+        self.base_url, self.card = self._provider.base_url, self._provider.card
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         began = self._clock()

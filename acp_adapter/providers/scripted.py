@@ -36,6 +36,7 @@ from typing import Any, Literal, get_args
 from attrs import define, field
 
 from acp_adapter.errors import BrokenStream, InvalidParams, ProviderRejected
+from acp_adapter.providers.card import ModelCard
 from acp_adapter.providers.faults import Refusal, fault
 from acp_adapter.providers.port import Completed, FinishReason, ModelRequest, ReasoningDelta, StreamEvent, TextDelta
 from acp_adapter.transcript import Message, ToolCall, Usage
@@ -56,7 +57,7 @@ class ScriptedProvider:
     steps: list[Step] = field(repr=False)
     by: Rule = "next"
     model: str = "script"
-    context_window: int | None = None
+    card: ModelCard = field(factory=ModelCard)
     name: str = field(default="scripted", init=False)
     base_url: str = field(default="", init=False)
     _played: set[int] = field(factory=set, init=False, repr=False)
@@ -72,7 +73,7 @@ class ScriptedProvider:
         by = script.get("by", "next")
         if by not in get_args(Rule):
             raise InvalidParams(f'The script {str(path)!r} has "by": {by!r}; it can be {", ".join(get_args(Rule))}.')
-        return cls(_checked(script.get("steps"), str(path)), by, str(path), script.get("context_window"))
+        return cls(_checked(script.get("steps"), str(path)), by, str(path), ModelCard(script.get("context_window")))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         step = self._step_for(request)

@@ -9,19 +9,23 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from acp_adapter.providers.chat_request import Dialect
+from acp_adapter.providers.chat.request import Dialect
 
 PLAIN = Dialect()
 
 
 @frozen
 class Service:
-    """`keys` are environment variables, the first that is set counts. `model` is used where none is chosen."""
+    """`keys` are environment variables, the first that is set counts. `model` is used where none is chosen.
+
+    `api` is one of `acp_adapter.providers.apis.APIS`.
+    """
 
     base_url: str
     keys: tuple[str, ...]
     model: str
     dialect: Dialect = PLAIN
+    api: str = "chat"
 
 
 SERVICES = {

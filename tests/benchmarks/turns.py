@@ -17,7 +17,7 @@ from tests.benchmarks.figure import Figure, against
 STUB = Path(__file__).parents[1] / "stub_model.py"
 BARE = """
 import asyncio, json, sys, time
-from acp_adapter.providers.openai import OpenAIProvider
+from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.port import ModelRequest
 from acp_adapter.transcript import Message
 
@@ -27,7 +27,7 @@ async def read(provider):
         pass
 
 async def main(url, times):
-    provider = OpenAIProvider("openai", "stub-1", url, "none")
+    provider = ChatProvider("openai", "stub-1", url, "none")
     await read(provider)
     cpu, wall = time.process_time(), time.perf_counter()
     for _ in range(times):

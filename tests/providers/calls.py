@@ -9,9 +9,9 @@ from acp_adapter.providers.port import Completed, ModelRequest, Provider, Stream
 from acp_adapter.transcript import Message, Part, ToolCall
 
 
-def request(*messages: Message | str, **options: Any) -> ModelRequest:
-    """Strings are user messages."""
-    whole = [Message("user", m) if isinstance(m, str) else m for m in messages or ("hi",)]
+def request(*messages: Message | str | list[Part], **options: Any) -> ModelRequest:
+    """Strings and lists of parts are user messages."""
+    whole = [m if isinstance(m, Message) else Message("user", m) for m in messages or ("hi",)]
     return ModelRequest(options.pop("system", "be brief"), whole, **options)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.providers.openai import OpenAIProvider
+from acp_adapter.providers.chat.provider import ChatProvider
 from tests.stub_model import StubModel
 
 
@@ -16,12 +16,12 @@ def stub() -> Iterator[StubModel]:
 
 
 @pytest.fixture
-async def provider_at() -> AsyncIterator[Callable[..., OpenAIProvider]]:
+async def provider_at() -> AsyncIterator[Callable[..., ChatProvider]]:
     """Makes providers and lets go of their connections after the test."""
-    made: list[OpenAIProvider] = []
+    made: list[ChatProvider] = []
 
-    def make(base_url: str, **options: Any) -> OpenAIProvider:
-        made.append(OpenAIProvider("stub", "stub-1", base_url, **options))
+    def make(base_url: str, **options: Any) -> ChatProvider:
+        made.append(ChatProvider("stub", "stub-1", base_url, **options))
         return made[-1]
 
     yield make

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.errors import BrokenStream
-from acp_adapter.providers.chat_answer import ChatAnswer, usage_of
+from acp_adapter.providers.chat.answer import ChatAnswer, usage_of
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta
 from acp_adapter.transcript import ToolCall, Usage
 

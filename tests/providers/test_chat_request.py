@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_adapter.providers.chat_request import ChatEncoder, Dialect
+from acp_adapter.providers.chat.request import ChatEncoder, Dialect
 from acp_adapter.providers.port import ModelRequest, ToolSpec
 from acp_adapter.providers.services import SERVICES
 from acp_adapter.transcript import Message, ToolCall

@@ -13,8 +13,8 @@ import pytest
 from acp_adapter.config import Config
 from acp_adapter.errors import AuthRequired, InvalidParams, ProviderUnreachable
 from acp_adapter.providers import discovery
+from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.choose import ModelChoice, available, choose, provider_from, restored
-from acp_adapter.providers.openai import OpenAIProvider
 from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES
 from acp_adapter.providers.weights import DEFAULT, KNOWN
 from acp_adapter.providers.windows import context_window
@@ -53,7 +53,7 @@ def about(provider: Any) -> tuple[str, str, str]:
 
 
 def key_of(provider: Any) -> str | None:
-    assert isinstance(provider, OpenAIProvider)
+    assert isinstance(provider, ChatProvider)
     return provider.api_key
 
 
@@ -192,7 +192,7 @@ async def test_a_provider_of_ones_own_is_a_table_in_config_toml(configured: Conf
     config = configured(TABLE.format(url=stub.base_url), HOUSE_KEY="h", ANTHROPIC_API_KEY="a")
     provider = await choose(config)
     assert about(provider) == ("house", "stub-1", stub.base_url)
-    assert provider.context_window == 32768
+    assert provider.card.context_window == 32768
     await answer(provider)
     assert stub.requests[0].headers["authorization"] == "Bearer h"
     assert stub.requests[0].headers["x-team"] == "blue"
@@ -289,7 +289,7 @@ async def test_a_window_that_the_server_tells_of_is_known(
 ) -> None:
     monkeypatch.setitem(LOOPBACK_SERVERS, "llamacpp", stub.base_url)
     stub.listed = [{"id": "m", "max_model_len": 16384}]
-    assert (await choose(configured())).context_window == 16384
+    assert (await choose(configured())).card.context_window == 16384
 
 
 def test_windows_are_known_by_the_longest_beginning() -> None:

@@ -16,13 +16,14 @@ from acp_adapter.errors import (
     ProviderOverloaded,
     ProviderRejected,
 )
-from acp_adapter.providers.openai import OpenAIProvider
+from acp_adapter.providers.card import ModelCard
+from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.port import TextDelta
 from acp_adapter.providers.retry import retrying
 from tests.providers.calls import answer, request
 from tests.stub_model import DROP, ERR, RAW, Step, StubModel, T
 
-Make = Callable[..., OpenAIProvider]
+Make = Callable[..., ChatProvider]
 
 
 class Clock:
@@ -155,7 +156,7 @@ async def test_cancel_interrupts_the_wait_at_once(stub: StubModel, provider_at: 
 
 
 async def test_it_is_the_same_provider_in_all_else(stub: StubModel, provider_at: Make) -> None:
-    inner = provider_at(stub.base_url, context_window=8192)
+    inner = provider_at(stub.base_url, card=ModelCard(context_window=8192))
     outer = retrying(inner)
-    assert (outer.name, outer.model, outer.base_url, outer.context_window) == ("stub", "stub-1", inner.base_url, 8192)
+    assert (outer.name, outer.model, outer.base_url, outer.card) == ("stub", "stub-1", inner.base_url, inner.card)
     await outer.aclose()

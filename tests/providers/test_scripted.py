@@ -163,7 +163,7 @@ async def test_a_script_is_json_or_json_lines(tmp_path: Path, script: Any) -> No
 
 def test_a_script_tells_its_rule_and_its_window(tmp_path: Path) -> None:
     provider = ScriptedProvider.of_file(written(tmp_path, {"steps": [], "by": "turn", "context_window": 1000}))
-    assert (provider.by, provider.context_window) == ("turn", 1000)
+    assert (provider.by, provider.card.context_window) == ("turn", 1000)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import httpx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_adapter.providers.chat_answer import ChatAnswer
-from acp_adapter.providers.openai import DONE, chunks
+from acp_adapter.providers.chat.answer import ChatAnswer
+from acp_adapter.providers.http import DONE, chunks
 from acp_adapter.providers.port import Completed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from acp_adapter.providers.chat_answer import ChatAnswer
+from acp_adapter.providers.chat.answer import ChatAnswer
 from acp_adapter.providers.local import rules
 from acp_adapter.providers.local.answer import StepReader
 from acp_adapter.providers.local.record import Turn

@@ -12,7 +12,8 @@ from attrs import define, field
 
 from acp_adapter.errors import AuthRequired
 from acp_adapter.providers import weights
-from acp_adapter.providers.chat_answer import ChatAnswer
+from acp_adapter.providers.card import ModelCard
+from acp_adapter.providers.chat.answer import ChatAnswer
 from acp_adapter.providers.local import engine, prompt, rules
 from acp_adapter.providers.local.attempt import Attempt
 from acp_adapter.providers.local.engine import Body, Engine
@@ -47,7 +48,7 @@ class LocalProvider:
     model: str
     path: Path
     home: Path
-    context_window: int | None = CONTEXT
+    card: ModelCard = field(factory=lambda: ModelCard(context_window=CONTEXT, images=False, audio=False))
     name: str = field(default="local", init=False)
     base_url: str = field(default="", init=False)
     _engine: Engine | None = field(default=None, init=False, repr=False)

@@ -24,13 +24,14 @@ from acp_adapter.errors import (
     ProviderRejected,
     ProviderUnreachable,
 )
-from acp_adapter.providers.openai import OpenAIProvider, shown_url, split_credentials
+from acp_adapter.providers.chat.provider import ChatProvider
+from acp_adapter.providers.http import shown_url, split_credentials
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
 from acp_adapter.transcript import Message, Usage
 from tests.providers.calls import answer, events, request
 from tests.stub_model import DROP, ERR, FILTER, HANG, LEN, RAW, SHELL, STALL, C, R, Step, StubModel, T
 
-Make = Callable[..., OpenAIProvider]
+Make = Callable[..., ChatProvider]
 KEY = "sk-proj-abcdefghijklmnop0123456789"
 
 
@@ -341,7 +342,7 @@ async def test_a_redirect_is_told_and_not_followed_with_the_key(stub: StubModel,
 
 
 async def test_the_models_of_a_server_are_listed(stub: StubModel, provider_at: Make) -> None:
-    assert [entry["id"] for entry in await provider_at(stub.base_url).models()] == ["stub-1"]
+    assert [listed.id for listed in await provider_at(stub.base_url).models()] == ["stub-1"]
 
 
 async def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
@@ -357,7 +358,7 @@ async def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
 )
 def test_what_is_no_base_url_is_refused_when_the_provider_is_made(url: str) -> None:
     with pytest.raises(InvalidParams) as caught:
-        OpenAIProvider("x", "m", url)
+        ChatProvider("x", "m", url)
     assert "s3cret" not in caught.value.message
 
 

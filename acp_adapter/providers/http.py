@@ -1,7 +1,7 @@
-"""Chat completions over HTTP, against any server of the OpenAI form: streamed text, reasoning and tool calls.
+"""What all models behind HTTP share: the connection, what a server refuses, and the events of a streamed answer.
 
-Works with OpenAI, OpenRouter, Ollama, LM Studio, vLLM, the llama.cpp server and their like. The request is encoded in
-`chat_request`, the answer assembled in `chat_answer`, refusals read in `faults`; here is the connection.
+A `HostedProvider` sends what its API's own request module has encoded, and reads the answer with that API's answer
+module: see `acp_adapter.providers.chat` for the oldest of them. Refusals are read in `faults`.
 
 Keys are sent and nothing else is done with them: no message, log or repr has them, even if the server echoes them.
 """
@@ -14,15 +14,14 @@ import contextlib
 import functools
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from attrs import define, evolve, field
 
 from acp_adapter.errors import BrokenStream, InvalidParams, ProviderError, ProviderRejected, ProviderUnreachable
-from acp_adapter.providers.chat_answer import ChatAnswer
-from acp_adapter.providers.chat_request import ChatEncoder, Dialect
+from acp_adapter.providers.card import Listed, ModelCard
 from acp_adapter.providers.faults import Refusal, fault, masked, refusal, retry_after
 from acp_adapter.providers.port import ModelRequest, StreamEvent
 
@@ -46,10 +45,19 @@ SHOWN = 500
 LOOPBACK = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}
 CLIENT_HEADERS = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": "acp-adapter"}
 
+Encode = Callable[[], bytes]
+"""The request's body, encoded anew after each change of form."""
+Adapt = Callable[[str], bool]
+"""Takes a server's complaint; whether the request is encoded differently from now on."""
+
+
+def _never(complaint: str) -> bool:
+    return False
+
 
 @define(eq=False)
-class OpenAIProvider:
-    """A model behind `POST {base_url}/chat/completions`.
+class HostedProvider:
+    """A model behind HTTP. A subclass knows one API: `stream`, `models`, and how a key is sent.
 
     `base_url` may hold a user name and password; they are sent as Basic authorization and taken out of the
     attribute. `silence` is how many seconds the server may be quiet, before the first byte or between two.
@@ -60,68 +68,71 @@ class OpenAIProvider:
     model: str
     base_url: str
     api_key: str | None = field(default=None, repr=False)
-    context_window: int | None = None
-    dialect: Dialect = field(factory=Dialect, repr=False)
+    card: ModelCard = field(factory=ModelCard, repr=False)
     headers: Mapping[str, str] = field(factory=dict, repr=False)
     silence: float = SILENCE
     _client: httpx.AsyncClient | None = field(default=None, init=False, repr=False)
-    _encoder: ChatEncoder = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self.base_url, basic = split_credentials(self.base_url)
-        self._encoder = ChatEncoder(self.model, self.dialect)
         self._headers = dict(CLIENT_HEADERS)
-        if basic or self.api_key:
-            self._headers["authorization"] = basic or f"Bearer {self.api_key}"
+        if basic:
+            self._headers["authorization"] = basic
+        elif self.api_key:
+            self._headers |= self.authorization(self.api_key)
         self._headers |= {name.lower(): str(value) for name, value in self.headers.items()}
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = ChatAnswer(self.dialect.echoes)
-        done = False
-        async with self._answered(request) as response, contextlib.aclosing(chunks(response)) as incoming:
-            async for chunk in incoming:
-                if chunk is DONE:
-                    done = True
-                elif chunk.get("error") or chunk.get("object") == "error":
-                    raise self._fault(refusal(None, chunk))
-                else:
-                    for delta in answer.feed(chunk):
-                        yield delta
-        yield answer.completed(done)
+    def authorization(self, key: str) -> dict[str, str]:
+        """The headers that carry the key, their names in lower case."""
+        return {"authorization": f"Bearer {key}"}
 
-    async def models(self) -> list[dict[str, Any]]:
-        """The server's own list, `GET {base_url}/models`: objects with an `id`. Raises a ProviderError."""
-        response = await self._send("GET", "/models")
-        try:
-            body = await _beginning(response, MODEL_LIST)
-            if response.status_code != 200:
-                raise self._refused(response, refusal(response.status_code, body))
-        finally:
-            await response.aclose()
-        listed = _object(body).get("data")
-        return [entry for entry in listed or () if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """See `acp_adapter.providers.port.Provider`."""
+        raise NotImplementedError
+
+    async def models(self) -> list[Listed]:
+        """The server's own list. Raises a ProviderError."""
+        raise NotImplementedError
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
         if client:
             await client.aclose()
 
+    async def get(self, path: str) -> dict[str, Any]:
+        """The JSON object at `{base_url}{path}`. Raises a ProviderError."""
+        response = await self._send("GET", path)
+        try:
+            body = await _beginning(response, MODEL_LIST)
+            if response.status_code != 200:
+                raise self._refused(response, refusal(response.status_code, body))
+        finally:
+            await response.aclose()
+        return json_object(body)
+
     @contextlib.asynccontextmanager
-    async def _answered(self, request: ModelRequest) -> AsyncIterator[httpx.Response]:
-        """The answer, once the server accepts the request; without what it does not know, from then on."""
+    async def posted(self, path: str, encode: Encode, adapt: Adapt = _never) -> AsyncIterator[httpx.Response]:
+        """The answer, once the server accepts the request; without what it does not know, from then on.
+
+        Raises a ProviderError.
+        """
         while True:
-            response = await self._send("POST", "/chat/completions", self._encoder.body(request))
+            response = await self._send("POST", path, encode())
             try:
                 if response.status_code == 200:
                     yield response
                     return
                 said = refusal(response.status_code, await _beginning(response, ERROR_BODY))
-                if said.status not in ADAPTED or not self._encoder.adapt(said.message, request):
+                if said.status not in ADAPTED or not adapt(said.message):
                     raise self._refused(response, said)
                 log.info("%s wants the request in another form: %s", self._who(), self._shown(said.message))
             finally:
                 await response.aclose()
+
+    def told(self, error: Any) -> ProviderError:
+        """The error for what a server says in the middle of a stream: its JSON, as it came."""
+        return self._fault(refusal(None, error))
 
     async def _send(self, method: str, path: str, body: bytes = b"") -> httpx.Response:
         import httpx
@@ -176,13 +187,13 @@ async def chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any], Non
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
         if kind == "application/json":
-            yield _object(await response.aread())
+            yield json_object(await response.aread())
             yield DONE
             return
         async with contextlib.aclosing(httpx_sse.EventSource(response).aiter_sse()) as events:
             async for event in events:
                 if event.data.startswith("{"):
-                    chunk = _object(event.data)
+                    chunk = json_object(event.data)
                     yield {"error": chunk} if event.event == "error" and "error" not in chunk else chunk
                 elif event.data.strip() == "[DONE]":
                     await _drain(events)
@@ -201,7 +212,7 @@ async def chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any], Non
         raise BrokenStream("The connection was lost before the model's answer was complete.") from error
 
 
-def _object(data: str | bytes) -> dict[str, Any]:
+def json_object(data: str | bytes) -> dict[str, Any]:
     try:
         chunk = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -1,0 +1,1 @@
+"""Models behind OpenAI's Chat Completions API, which most servers speak."""
