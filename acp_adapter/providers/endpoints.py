@@ -1,8 +1,8 @@
 """Where a provider's name leads: base URL, key and model, from config.toml, the environment and the table of services.
 
-A `[providers.NAME]` table of config.toml may hold base_url, api (which the server speaks, `chat` if not said), api_key,
-api_key_env (the name of a variable), model, context_window (tokens), headers and timeout (seconds of silence). It goes
-before everything else.
+A `[providers.NAME]` table of config.toml may hold base_url, api (which the server speaks, else see `services.api_at`),
+api_key, api_key_env (the name of a variable), model, context_window (tokens), headers and timeout (seconds of silence).
+It goes before everything else.
 
 A key is sent to the server it is for: never to an address that only a stored session names.
 """
@@ -20,7 +20,7 @@ from acp_adapter.errors import AuthRequired, InvalidParams
 from acp_adapter.providers.apis import APIS
 from acp_adapter.providers.card import ModelCard
 from acp_adapter.providers.http import LOOPBACK, SILENCE, HostedProvider, shown_url
-from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES
+from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES, api_at
 from acp_adapter.providers.windows import context_window
 
 
@@ -74,7 +74,7 @@ def endpoint(name: str, config: Config) -> Endpoint:
         context_window=table.number("context_window"),
         headers=table.headers(),
         silence=table.number("timeout") or SILENCE,
-        api=table.api() or (service.api if service else "chat"),
+        api=table.api() or api_at(name, base_url or usual or ""),
     )
     if service and not found.api_key and not found.headers and _host(found.base_url) == _host(service.base_url):
         raise AuthRequired(
@@ -98,7 +98,7 @@ def endpoint_at(name: str, base_url: str, config: Config) -> Endpoint:
         )
     except (InvalidParams, AuthRequired) as error:
         reason = error
-    stored = Endpoint(name, base_url)
+    stored = Endpoint(name, base_url, api=api_at(name, base_url))
     if not stored.local:
         raise reason
     return stored

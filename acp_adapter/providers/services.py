@@ -1,4 +1,4 @@
-"""The hosted services that speak the OpenAI form: where they are, which variable holds their key, how they differ.
+"""The hosted services: where they are, which API they speak, which variable holds their key, how they differ.
 
 A table, in the order in which an automatic choice tries them. Any other server is named in config.toml.
 """
@@ -79,3 +79,14 @@ def dialect_at(base_url: str) -> Dialect:
     """The dialect of the service at that address; the plain one for every other server."""
     host = urlsplit(base_url).hostname
     return next((s.dialect for s in SERVICES.values() if urlsplit(s.base_url).hostname == host), PLAIN)
+
+
+def api_at(name: str, base_url: str) -> str:
+    """The API that this provider speaks at that address, where config.toml does not say.
+
+    A service speaks its own one where the table has it. Anywhere else is a gateway, and those speak `chat`.
+    """
+    service = SERVICES.get(name)
+    if service and base_url.rstrip("/") == service.base_url:
+        return service.api
+    return "chat"

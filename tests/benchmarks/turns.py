@@ -14,7 +14,7 @@ from typing import Any
 from tests.benchmarks.agent import running
 from tests.benchmarks.figure import Figure, against
 
-STUB = Path(__file__).parents[1] / "stub_model.py"
+ROOT = Path(__file__).parents[2]
 BARE = """
 import asyncio, json, sys, time
 from acp_adapter.providers.chat.provider import ChatProvider
@@ -79,7 +79,8 @@ def _stub(folder: Path, steps: list[dict[str, Any]]) -> Iterator[str]:
     """The stub model as a process of its own; its base URL."""
     file = folder / "steps.json"
     file.write_text(json.dumps(steps), "utf-8")
-    process = subprocess.Popen([sys.executable, str(STUB), str(file)], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tests.stub_model", str(file)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     try:
         yield process.stdout.readline().strip()

@@ -11,15 +11,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import weakref
 from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_adapter.providers.content import MEDIA_PARTS, Encoded, arguments_of, encoded, name_of, sent, shown, text_of
 from acp_adapter.providers.port import ModelRequest
 from acp_adapter.transcript import Message, Part, ToolCall
 
-WIRE_PARTS = {"text", "image_url", "input_audio", "file"}
+WIRE_PARTS = {"text", *MEDIA_PARTS}
 MEDIA = re.compile(r"image|audio|vision|visual|multi-?modal|mmproj|content type", re.I)
 """In the complaints of servers about models that take text only."""
 
@@ -46,7 +46,7 @@ class ChatEncoder:
     _counts: bool = True
     _max_tokens: str = field(init=False)
     _effort: str | None = None
-    _kept: dict[int, tuple[weakref.ref[Message], bytes]] = field(factory=dict, init=False, repr=False)
+    _kept: Encoded[bytes] = field(factory=Encoded, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self._max_tokens = self.dialect.max_tokens
@@ -66,7 +66,7 @@ class ChatEncoder:
 
     def body(self, request: ModelRequest) -> bytes:
         """The whole body. The messages come first, so that bodies of one conversation share their beginning."""
-        messages = [_json({"role": "system", "content": request.system})] if request.system else []
+        messages = [encoded({"role": "system", "content": request.system})] if request.system else []
         messages += filter(None, map(self.message, request.messages))
         rest: dict[str, Any] = {"stream": True}
         if self._counts:
@@ -83,14 +83,14 @@ class ChatEncoder:
                 }
                 for tool in request.tools
             ]
-        return b'{"model":%b,"messages":[%b],%b' % (_json(self.model), b",".join(messages), _json(rest)[1:])
+        return b'{"model":%b,"messages":[%b],%b' % (encoded(self.model), b",".join(messages), encoded(rest)[1:])
 
     def message(self, message: Message) -> bytes:
         """One message as JSON; empty for one that says nothing, which strict servers refuse."""
-        kept = self._kept.get(id(message))
-        if kept is not None and kept[0]() is message:
-            return kept[1]
-        return self._keep(message, self._wire(message, _content(_sent(message))))
+        kept = self._kept.get(message)
+        if kept is not None:
+            return kept
+        return self._keep(message, self._wire(message, _content(sent(message))))
 
     def _without_media(self, request: ModelRequest) -> bool:
         """Tell of the pictures and sounds of this request in words; whether there were any.
@@ -100,22 +100,18 @@ class ChatEncoder:
         changed = False
         for message in request.messages:
             before = self.message(message)
-            changed = self._keep(message, self._wire(message, _text(_sent(message)))) != before or changed
+            changed = self._keep(message, self._wire(message, text_of(sent(message)))) != before or changed
         return changed
 
     def _keep(self, message: Message, wire: dict[str, Any] | None) -> bytes:
-        key = id(message)
-        encoded = _json(wire) if wire else b""
-        # The entry goes with its message: an id may be used again by another object.
-        self._kept[key] = (weakref.ref(message, lambda _: self._kept.pop(key, None)), encoded)
-        return encoded
+        return self._kept.keep(message, encoded(wire) if wire else b"")
 
     def _wire(self, message: Message, content: str | list[Part]) -> dict[str, Any] | None:
         if message.role == "assistant":
-            return self._assistant(message, _text(content))
+            return self._assistant(message, text_of(content))
         if message.role == "tool":
             call_id = self._call_id(message.tool_call_id or "")
-            return {"role": "tool", "tool_call_id": call_id, "content": _text(content)}
+            return {"role": "tool", "tool_call_id": call_id, "content": text_of(content)}
         return {"role": message.role, "content": content}
 
     def _assistant(self, message: Message, text: str) -> dict[str, Any] | None:
@@ -133,8 +129,7 @@ class ChatEncoder:
 
     def _call(self, raw: dict[str, Any]) -> dict[str, Any]:
         call = ToolCall.of(raw)
-        name = re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:64] or "unknown"
-        wire = ToolCall(self._call_id(call.id), name, _object(call.arguments)).raw()
+        wire = ToolCall(self._call_id(call.id), name_of(call.name), _object(call)).raw()
         if "extra_content" in self.dialect.echoes and "extra_content" in raw:
             wire["extra_content"] = raw["extra_content"]
         return wire
@@ -145,51 +140,17 @@ class ChatEncoder:
         return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
 
 
-def _json(value: Any) -> bytes:
-    """Compact UTF-8. A lone surrogate, which no server takes, becomes a question mark."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def _object(arguments: str) -> str:
+def _object(call: ToolCall) -> str:
     """The model's arguments as text of a JSON object: some servers read them and refuse the request otherwise."""
-    try:
-        if isinstance(json.loads(arguments or "{}"), dict):
-            return arguments or "{}"
-    except (ValueError, RecursionError):
-        pass
-    return json.dumps({"not_a_json_object": arguments}, ensure_ascii=False)
-
-
-def _sent(message: Message) -> str | list[Part] | None:
-    return message.content if message.api_content is None else message.api_content
+    arguments = arguments_of(call)
+    as_it_is = "not_a_json_object" not in arguments
+    return (call.arguments or "{}") if as_it_is else json.dumps(arguments, ensure_ascii=False)
 
 
 def _content(content: str | list[Part] | None) -> str | list[Part]:
     """A string wherever everything is text, since many servers take nothing else; else parts."""
     if content is None or isinstance(content, str):
         return content or ""
-    if not any(part.get("type") in WIRE_PARTS - {"text"} for part in content):
-        return _text(content)
-    return [part if part.get("type") in WIRE_PARTS else {"type": "text", "text": _shown(part)} for part in content]
-
-
-def _text(content: str | list[Part] | None) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    return "".join(map(_shown, content))
-
-
-def _shown(part: Part) -> str:
-    """Any part as text: ACP's `resource` with its content, `resource_link` by name and URI, others by their type."""
-    kind = part.get("type")
-    if kind == "text":
-        return str(part.get("text", ""))
-    if kind == "resource_link":
-        return f"[{part.get('name') or 'link'}]({part.get('uri', '')})"
-    resource = part.get("resource")
-    if kind == "resource" and isinstance(resource, dict):
-        uri = resource.get("uri", "")
-        if isinstance(resource.get("text"), str):
-            return f'\n<resource uri="{uri}">\n{resource["text"]}\n</resource>\n'
-        return f"[binary resource {uri}, not shown]"
-    return f"[{kind or 'unknown'} part, not shown]"
+    if not any(part.get("type") in MEDIA_PARTS for part in content):
+        return text_of(content)
+    return [part if part.get("type") in WIRE_PARTS else {"type": "text", "text": shown(part)} for part in content]
