@@ -83,6 +83,13 @@ class Processes:
         background = child in self._children and (child.connected or _lives(child.pid))
         return child.ended(timed_out, background)
 
+    def mark(self) -> dict[str, str]:
+        """The environment of a child that a library starts for this session: by it `end` and the guard find the
+        child on Linux. Elsewhere that library alone has to end it."""
+        self._used = True
+        _guard.watch(self)
+        return {orphans.MARK: f"{self._token}.{next(_numbers)}"}
+
     async def end(self) -> None:
         """End everything that still runs. May be called twice; the session can run commands afterwards."""
         children, self._children = self._children, set()
