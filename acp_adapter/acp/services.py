@@ -8,9 +8,11 @@ from pathlib import Path
 from attrs import define, field
 
 from acp_adapter.agent.models import Models
-from acp_adapter.agent.permissions import Rules
+from acp_adapter.agent.rules_file import Rules
 from acp_adapter.config import Config
 from acp_adapter.ledger.worker import Ledger
+from acp_adapter.providers.secrets import redactor_of
+from acp_adapter.redaction import Redactor
 from acp_adapter.tools import processes
 from acp_adapter.tools.port import Tool
 
@@ -24,7 +26,11 @@ class Services:
     models: Models
     tools: Mapping[str, Tool]
     lease_beat: float = 5.0
+    redactor: Redactor = field(init=False)
     _rules: dict[Path, Rules] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.redactor = redactor_of(self.config)
 
     def rules(self, cwd: Path) -> Rules:
         """What was always allowed or rejected in the project at `cwd`; sessions there share it."""

@@ -151,7 +151,7 @@ class SessionManager:
         roots = _resolved(folders)
         session = SessionState(
             id=session_id,
-            workspace=Workspace(session_id, folders[0], roots, client),
+            workspace=Workspace(session_id, folders[0], roots, client, redactor=self._services.redactor),
             transcript=transcript,
             system_prompt=row.system_prompt or system_prompt(folders[0]),
             is_instructed=bool(row.system_prompt),

@@ -6,7 +6,7 @@ agent text to any other, so that it is always visible.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -68,6 +68,7 @@ def _call(event: events.ToolCallStarted) -> types.SessionUpdate:
         locations=_locations(event.locations),
         raw_input=event.raw_input,
         raw_output=event.raw_output,
+        meta=_ruling(event.ruling),
     )
 
 
@@ -80,6 +81,7 @@ def _call_update(event: events.ToolCallChanged) -> types.SessionUpdate:
         content=None if event.content is None else _content(event.content),
         locations=None if event.locations is None else _locations(event.locations),
         raw_output=event.raw_output,
+        meta=_ruling(event.ruling),
     )
 
 
@@ -123,6 +125,10 @@ def _spoken_compaction(event: events.CompactionChanged) -> Iterator[types.Sessio
     elif event.status == "failed":
         text = f"\n\n> **warning** Compaction failed: {event.text}\n\n"
         yield types.AgentMessageChunk(types.TextContent(text), event.compaction_id)
+
+
+def _ruling(record: Mapping[str, str] | None) -> dict[str, Any] | None:
+    return None if record is None else {"acp-adapter/permission": dict(record)}
 
 
 def _content(shown: Sequence[Shown]) -> list[types.ToolCallContent]:

@@ -14,6 +14,7 @@ from attrs import define, evolve, field, frozen
 from acp_adapter.agent.events import PlanChanged, ToolCallChanged, ToolCallStarted, TurnEvent
 from acp_adapter.agent.projection import details_of, finished, parsed, started
 from acp_adapter.errors import AcpAdapterError, ToolError
+from acp_adapter.redaction import Redactor
 from acp_adapter.tools.arguments import checked
 from acp_adapter.tools.port import Editor, Intent, ReadMemory, Shown, Tool, ToolContext, ToolResult
 from acp_adapter.transcript import Message, ToolCall, new_id
@@ -23,29 +24,47 @@ log = logging.getLogger(__name__)
 Emit = Callable[[TurnEvent], None]
 
 
+@frozen
+class Ruling:
+    """Whether a call may run. `refusal` is a sentence for the model that says why not, None where it may.
+
+    `record` is kept with the call: `verdict`, `by` (mode, rule or user), and the mode, rule or choice itself.
+    """
+
+    refusal: str | None
+    record: dict[str, str]
+
+
 class Gatekeeper(Protocol):
     """Decides whether a call may run, asking the user where the mode and the rules say so."""
 
-    async def permit(self, call: ToolCall, intent: Intent) -> str | None:
-        """None where the call may run; else a sentence for the model that says why it may not."""
+    async def permit(self, call: ToolCall, intent: Intent) -> Ruling: ...
+
+    def hiding(self, tool: str) -> Callable[[Path], bool]:
+        """Tells of a file whether a rule refuses what is in it to the tool."""
         ...
 
 
 @define
 class Workspace:
-    """Where a session's tools work. `roots` are absolute and resolved, the first is `cwd`."""
+    """Where a session's tools work. `roots` are absolute and resolved, the first is `cwd`.
+
+    `redactor` takes secrets out of what tools give, before anybody is told.
+    """
 
     session_id: str
     cwd: Path
     roots: Sequence[Path]
     editor: Editor | None = None
     memory: ReadMemory = field(factory=ReadMemory)
+    redactor: Redactor = field(factory=Redactor)
 
     def context(
         self,
         call_id: str,
         progress: Callable[[Sequence[Shown]], None] = lambda content: None,
         plan: Callable[[Sequence[dict[str, Any]]], None] = lambda entries: None,
+        hides: Callable[[Path], bool] = lambda path: False,
     ) -> ToolContext:
         """What one call may use here."""
         return ToolContext(
@@ -57,6 +76,7 @@ class Workspace:
             progress=progress,
             plan=plan,
             session_id=self.session_id,
+            hides=hides,
         )
 
 
@@ -92,7 +112,10 @@ class _AnnouncedCall:
         self._runner = runner
         self._call = call
         self._begun = time.monotonic()
-        self._context = runner.workspace.context(call.id, self._show_progress, self._publish_plan)
+        self._context = runner.workspace.context(
+            call.id, self._show_progress, self._publish_plan, runner.gatekeeper.hiding(call.name)
+        )
+        self._ruling: Ruling | None = None
         self._ready: tuple[Tool, dict[str, Any], Intent] | None = None
         self._hopeless: ToolResult | None = None
         self._start: ToolCallStarted | None = None
@@ -135,17 +158,20 @@ class _AnnouncedCall:
     async def _permitted(self) -> ToolResult:
         assert self._ready is not None
         tool, args, intent = self._ready
-        if refusal := await self._runner.gatekeeper.permit(self._call, intent):
-            return ToolResult(refusal, failed=True)
+        self._ruling = await self._runner.gatekeeper.permit(self._call, intent)
+        if self._ruling.refusal:
+            return ToolResult(self._ruling.refusal, failed=True)
         if self._start:
             self._runner.announced[self._call.id] = evolve(self._start, status="in_progress")
         self._runner.emit(ToolCallChanged(self._call.id, status="in_progress"))
         return await tool.run(args, self._context)
 
     async def _close(self, result: ToolResult) -> None:
-        """Store the result, then show it."""
+        """Store the result, without secrets, then show it."""
         assert self._start is not None
-        details = details_of(self._start, result, time.monotonic() - self._begun, self._plan)
+        result = self._redacted(result)
+        ruling = self._ruling.record if self._ruling else None
+        details = details_of(self._start, result, time.monotonic() - self._begun, self._plan, ruling)
         await self._runner.keep(
             Message(
                 role="tool",
@@ -156,10 +182,16 @@ class _AnnouncedCall:
             )
         )
         self._runner.announced.pop(self._call.id, None)
-        self._runner.emit(finished(self._start, result))
+        self._runner.emit(finished(self._start, result, ruling))
 
     def _show_progress(self, content: Sequence[Shown]) -> None:
-        self._runner.emit(ToolCallChanged(self._call.id, content=content))
+        shown = self._runner.workspace.redactor.value(list(content))
+        self._runner.emit(ToolCallChanged(self._call.id, content=shown))
+
+    def _redacted(self, result: ToolResult) -> ToolResult:
+        redact = self._runner.workspace.redactor.value
+        shown, raw = redact(list(result.shown)), redact(result.raw_output)
+        return evolve(result, text=redact(result.text), shown=shown, raw_output=raw)
 
     def _publish_plan(self, entries: Sequence[dict[str, Any]]) -> None:
         self._plan = entries

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import shlex
 
-_SHELL = re.compile(r"[$`;&|<>(){}!\\\n\r%^*?\[\]~#]")
-"""What a shell does more with than pass it on. Any of it, even quoted, and only the exact text can be remembered."""
+from acp_adapter.agent.command_line import words_of
 
 _PYTEST = "-k -l -m -n -q -s -v -x --co --durations --ff --lf --maxfail --no-header --tb"
 _HARMLESS = {
@@ -38,15 +36,20 @@ _PREFIXES = (
 """What any arguments may follow. Test runners and builds run the project's own code: that is what is allowed."""
 
 
-def prefix_of(command: str) -> str | None:
-    """The beginning of `command` that may stand for others like it, None where only the exact text may."""
-    return next((prefix for prefix in _PREFIXES if covers(prefix, command)), None)
+def prefix_of_words(words: list[str]) -> str | None:
+    """The beginning of a plain command that may stand for others like it, None where only the exact text may."""
+    return next((prefix for prefix in _PREFIXES if covers_words(prefix, words)), None)
 
 
 def covers(prefix: str, command: str) -> bool:
     """Whether a plain command (no pipeline, substitution, redirection or second line) begins with these words."""
-    words, wanted = _words(command), prefix.split()
-    if words is None or not wanted or words[: len(wanted)] != wanted:
+    words = words_of(command)
+    return words is not None and covers_words(prefix, words)
+
+
+def covers_words(prefix: str, words: list[str]) -> bool:
+    wanted = prefix.split()
+    if not wanted or words[: len(wanted)] != wanted:
         return False
     options = _HARMLESS.get(wanted[0], "").split()
     return all(_is_harmless(word, options) for word in words[len(wanted) :])
@@ -60,12 +63,3 @@ def _is_harmless(word: str, options: list[str]) -> bool:
     letters = re.fullmatch(r"-([A-Za-z]+)", word)
     known = name in options or bool(letters and all(f"-{letter}" in options for letter in letters[1]))
     return (known and not value.startswith("/")) or re.fullmatch(r"-\d+", word) is not None
-
-
-def _words(command: str) -> list[str] | None:
-    if _SHELL.search(command):
-        return None
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return None

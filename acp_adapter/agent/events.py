@@ -5,7 +5,7 @@ Both live turns and replay speak in these; `acp_adapter.acp.updates` is the only
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from attrs import frozen
@@ -38,7 +38,7 @@ class ThoughtChunk:
 
 @frozen
 class ToolCallStarted:
-    """The first word of a call: ACP's `tool_call`."""
+    """The first word of a call: ACP's `tool_call`. `ruling` is the record of what was decided about it, in replay."""
 
     call_id: str
     name: str
@@ -49,6 +49,7 @@ class ToolCallStarted:
     locations: Sequence[Location] = ()
     content: Sequence[Shown] = ()
     raw_output: Any = None
+    ruling: Mapping[str, str] | None = None
 
 
 @frozen
@@ -62,6 +63,7 @@ class ToolCallChanged:
     locations: Sequence[Location] | None = None
     content: Sequence[Shown] | None = None
     raw_output: Any = None
+    ruling: Mapping[str, str] | None = None
 
     @property
     def is_progress(self) -> bool:

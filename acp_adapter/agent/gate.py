@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
-from acp_adapter.agent.calls import Workspace
-from acp_adapter.agent.permissions import Choice, Mode, Rules, choices, decide
+from acp_adapter.agent.calls import Ruling, Workspace
+from acp_adapter.agent.permissions import Choice, Decision, Mode, choices, decide
+from acp_adapter.agent.rules_file import Rules
 from acp_adapter.tools.port import Intent
 from acp_adapter.transcript import ToolCall
 
@@ -28,17 +30,28 @@ class Gate:
         self._rules = rules
         self._ask = ask
 
-    async def permit(self, call: ToolCall, intent: Intent) -> str | None:
-        decision = decide(self._mode(), call.name, intent, self._workspace.roots, self._rules())
+    async def permit(self, call: ToolCall, intent: Intent) -> Ruling:
+        mode = self._mode()
+        decision = decide(mode, call.name, intent, self._workspace.roots, self._rules())
         if decision.verdict == "ask":
             return await self._by_user(call, intent)
-        return None if decision.verdict == "allow" else decision.reason
+        refusal = None if decision.verdict == "allow" else decision.reason
+        return Ruling(refusal, {"verdict": decision.verdict, **_decided(decision, mode)})
 
-    async def _by_user(self, call: ToolCall, intent: Intent) -> str | None:
+    def hiding(self, tool: str) -> Callable[[Path], bool]:
+        return self._rules().book().hiding(tool)
+
+    async def _by_user(self, call: ToolCall, intent: Intent) -> Ruling:
         offered = choices(call.name, intent, self._workspace.roots, self._rules())
         chosen = await self._ask(call, intent, offered)
         if chosen is None:
-            return NOT_ALLOWED
-        if chosen.remembered:
-            self._rules().remember(chosen)
-        return None if chosen.allows else NOT_ALLOWED
+            return Ruling(NOT_ALLOWED, {"verdict": "reject", "by": "user", "choice": "none"})
+        if chosen.rules:
+            self._rules().remember(chosen.rules)
+        verdict = "allow" if chosen.allows else "reject"
+        record = {"verdict": verdict, "by": "user", "choice": chosen.id}
+        return Ruling(None if chosen.allows else NOT_ALLOWED, record)
+
+
+def _decided(decision: Decision, mode: Mode) -> dict[str, str]:
+    return {"by": "rule", "rule": decision.rule.cited()} if decision.rule else {"by": "mode", "mode": mode}

@@ -8,6 +8,7 @@ A tool message's `details` hold what the editor was shown beyond the message's o
                              than its editor, so replay shows the text in its place
     rawOutput                absent where there is none
     plan                     PlanEntry JSON, where the call published a plan
+    permission               what was decided: verdict, by (mode, rule or user), and the mode, rule or choice
     duration                 seconds
 """
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -94,19 +95,24 @@ def started(call: ToolCall, intent: Intent | None) -> ToolCallStarted:
     )
 
 
-def finished(start: ToolCallStarted, result: ToolResult) -> ToolCallChanged:
-    """The last event of a call."""
+def finished(start: ToolCallStarted, result: ToolResult, ruling: Mapping[str, str] | None = None) -> ToolCallChanged:
+    """The last event of a call. `ruling` is the record of what was decided about it."""
     return ToolCallChanged(
         call_id=start.call_id,
         status="failed" if result.failed else "completed",
         locations=list(result.locations) or None,
         content=list(result.shown) or shown_text(result.text, start.kind, result.failed),
         raw_output=result.raw_output,
+        ruling=ruling,
     )
 
 
 def details_of(
-    start: ToolCallStarted, result: ToolResult, duration: float, plan: Sequence[dict[str, Any]] | None = None
+    start: ToolCallStarted,
+    result: ToolResult,
+    duration: float,
+    plan: Sequence[dict[str, Any]] | None = None,
+    ruling: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """What the ledger keeps so that replay shows a call as it was shown live."""
     details: dict[str, Any] = {
@@ -125,6 +131,8 @@ def details_of(
         details["rawOutput"] = result.raw_output
     if plan is not None:
         details["plan"] = list(plan)
+    if ruling is not None:
+        details["permission"] = dict(ruling)
     return details
 
 
@@ -172,6 +180,7 @@ def events_since(messages: Sequence[Message], known: Collection[int]) -> Iterato
                     shown.locations,
                     shown.content,
                     shown.raw_output,
+                    shown.ruling,
                 )
     yield from events_of(fresh)
 
@@ -209,6 +218,7 @@ def _replayed(call: ToolCall, result: Message | None) -> ToolCallStarted:
         locations=[Location(at["path"], at.get("line")) for at in details.get("locations", ())],
         content=details.get("content") or shown_text(result.text() if result else "", kind, status == "failed"),
         raw_output=details.get("rawOutput"),
+        ruling=details.get("permission"),
     )
 
 

@@ -15,9 +15,9 @@ from acp_adapter.cli.progress import Advance
 from acp_adapter.config import Config
 from acp_adapter.errors import InvalidParams
 from acp_adapter.export.conversation import Conversation, Write, conversations
-from acp_adapter.export.redaction import Redactor
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.exchange import chosen, lossless
+from acp_adapter.providers.secrets import redactor_of
 
 FORMATS = {
     "json": "everything, row by row, for `import`",
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     config = Config.load()
     if not config.ledger.exists():
         raise InvalidParams(f"There is no ledger yet: {config.ledger} does not exist.")
-    redactor = Redactor.of(config)
+    redactor = redactor_of(config)
     path = None if args.output == Path("-") else args.output
     with opened_ledger(config) as db:
         nodes = _nodes(db, args)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
-from acp_adapter.export.redaction import Redactor
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.pairing import paired
+from acp_adapter.redaction import Redactor
 from acp_adapter.transcript import Message, ToolCall
 
 

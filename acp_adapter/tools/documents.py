@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 from attrs import frozen
 
 from acp_adapter.errors import ClientError, ToolError
+from acp_adapter.redaction import MARK
 from acp_adapter.tools import disk
 from acp_adapter.tools.paths import spelled
 from acp_adapter.tools.port import ToolContext
@@ -50,6 +51,16 @@ async def load(path: Path, ctx: ToolContext) -> Document:
         except ClientError as fault:
             _unless_answered(fault, path)
     return Document(path, await asyncio.to_thread(disk.read, path))
+
+
+def check_no_mark(document: Document, new: Text) -> None:
+    """Refuse to write the mark that stands for a secret where the secret was. Raises ToolError."""
+    before = document.text.text.count(MARK) if document.text else 0
+    if new.text.count(MARK) > before:
+        raise ToolError(
+            f"The text holds {MARK}, which stands for a secret that you were not shown: writing it would destroy the "
+            "secret. Edit only what is around it."
+        )
 
 
 def remember(document: Document, ctx: ToolContext) -> None:

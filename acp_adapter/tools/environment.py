@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+
+from acp_adapter.redaction import is_secret
 
 QUIET = {
     "TERM": "dumb",
@@ -24,20 +25,6 @@ QUIET = {
 """What keeps programs from waiting for a person who can't answer them."""
 
 _STARTUP = ("BASH_ENV", "ENV", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS")
-_SECRET_NAME = re.compile(
-    r"(TOKEN|SECRET|API_?KEY)S?(_|$)|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE|(^|_)(KEYS?|PASS|PAT|DSN)(_|$)",
-    re.IGNORECASE,
-)
-_SECRET_VALUE = re.compile(
-    r"\w://[^/\s:@]*:[^/\s@]+@|(^|\W)(sk-\w|gh[pousr]_\w|github_pat_|xox[abprs]-|AKIA[0-9A-Z]{12})"
-)
-
-
-def is_secret(name: str, value: str) -> bool:
-    """Whether a variable looks like it holds a secret. A proxy's address is kept even with its password."""
-    if name.lower().endswith("_proxy"):
-        return False
-    return bool(_SECRET_NAME.search(name) or _SECRET_VALUE.search(value))
 
 
 def command_environment(*layers: Mapping[str, str]) -> dict[str, str]:

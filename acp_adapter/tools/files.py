@@ -87,6 +87,7 @@ class WriteFile:
         documents.check_unchanged(document, ctx)
         new = _dressed(current, args["content"])
         new.encode()
+        documents.check_no_mark(document, new)
         return document, new
 
 
@@ -133,6 +134,7 @@ class EditFile:
         every = args.get("replace_all", False)
         new, at = await asyncio.to_thread(replaced, document.text, args["old_text"], args["new_text"], every)
         new.encode()
+        documents.check_no_mark(document, new)
         return document, new, at
 
 

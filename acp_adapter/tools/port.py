@@ -14,8 +14,8 @@ from attrs import define, field, frozen
 Kind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
 """ACP's ToolKind."""
 
-Action = Literal["read", "edit", "execute", "none"]
-"""What the permission modes decide on: `none` is for tools without any effect (update_plan)."""
+Action = Literal["read", "edit", "execute", "fetch", "none"]
+"""What the permission modes decide on: `fetch` reaches out to the network, `none` has no effect (update_plan)."""
 
 Shown = dict[str, Any]
 """One ACP ToolCallContent as JSON: `{"type": "content", "content": {...}}`, `{"type": "diff", "path", "oldText",
@@ -35,7 +35,8 @@ class Intent:
     """What one call is about to do, known before it runs: for the permission decision and the editor's display.
 
     `paths` are absolute and resolved (symlinks followed): everything the call reads or writes as far as it
-    can be told. `command` is the shell text of an execute action. `preview` shows an edit as a diff.
+    can be told. `command` is the shell text of an execute action, `domain` the host that a
+    fetch asks. `preview` shows an edit as a diff.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Intent:
     command: str | None = None
     locations: Sequence[Location] = ()
     preview: Sequence[Shown] = ()
+    domain: str | None = None
 
 
 @frozen
@@ -114,6 +116,7 @@ class ToolContext:
     PlanEntry JSON. `env` is laid over this program's environment for commands; secrets are left out of both.
     `session_id` owns the children that a command leaves in the background. `intent` and `run` of one call share one
     context: `resolved` holds what each path argument led to when the intent was stated, and `run` works nowhere else.
+    `hides` tells whether a rule refuses the file, so that a search must not show what is in it.
     """
 
     call_id: str
@@ -126,6 +129,7 @@ class ToolContext:
     env: dict[str, str] = field(factory=dict)
     session_id: str = ""
     resolved: dict[str, Path] = field(factory=dict)
+    hides: Callable[[Path], bool] = lambda path: False
 
 
 class Tool(Protocol):

@@ -118,6 +118,8 @@ class _Found:
             self._full = True
             return True
         path, at = _file(name), int(number)
+        if self._ctx.hides(path):
+            return False
         line = f"{shown(path, self._ctx)}:{at}:{_short(content.decode('utf-8', 'replace'))}"
         self._lines.append(line)
         self._size += len(line)
@@ -148,7 +150,7 @@ async def _matching(folder: Path, glob: globbing.Glob, ctx: ToolContext) -> tupl
         nonlocal seen
         seen += 1
         path = os.fsdecode(name[start:]).replace(os.sep, "/")
-        if glob.matches(path):
+        if glob.matches(path) and not ctx.hides(folder / path):
             found.append(folder / path)
         return seen >= SCANNED
 

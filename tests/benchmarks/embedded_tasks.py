@@ -19,7 +19,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from acp_adapter.agent.calls import Workspace
+from acp_adapter.agent.calls import Ruling, Workspace
 from acp_adapter.agent.events import TurnEvent
 from acp_adapter.agent.loop import AIAgent
 from acp_adapter.config import Config
@@ -100,8 +100,11 @@ EDITS = [
 class Everything:
     """Permits every call."""
 
-    async def permit(self, call: ToolCall, intent: Intent) -> str | None:
-        return None
+    async def permit(self, call: ToolCall, intent: Intent) -> Ruling:
+        return Ruling(None, {"verdict": "allow", "by": "mode", "mode": "bypass"})
+
+    def hiding(self, tool: str) -> Callable[[Path], bool]:
+        return lambda path: False
 
 
 async def solve(provider: Provider, task: Task, folder: Path) -> tuple[bool, list[str]]:

@@ -10,8 +10,8 @@ import pytest
 
 from acp_adapter.export import html, markdown, trajectories
 from acp_adapter.export.conversation import conversations
-from acp_adapter.export.redaction import MARK, Redactor
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.redaction import MARK, Redactor
 from acp_adapter.transcript import Message, ToolCall
 from tests.export.conftest import KEY, PIXEL, fill
 

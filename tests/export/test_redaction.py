@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.config import Config
-from acp_adapter.export.redaction import MARK, Redactor
+from acp_adapter.providers.secrets import redactor_of
+from acp_adapter.redaction import MARK, Redactor
 
 LOOKING_LIKE_KEYS = [
     "sk-ant-api03-abcDEF0123456789_-xyz",
@@ -91,7 +92,7 @@ def test_the_secrets_of_the_config_are_known(tmp_path: Path) -> None:
         "OPENAI_API_KEY": "of-a-service",
         "HOME": "/home/someone",
     }
-    redactor = Redactor.of(Config.load(env))
+    redactor = redactor_of(Config.load(env))
     secrets = ["written-in-config", "of-my-variable", "of-a-service", "password-one", "of-a-header", "of-a-bearer"]
     assert redactor.text(" ".join(secrets)) == " ".join([MARK] * len(secrets))
     assert redactor.count == len(secrets)

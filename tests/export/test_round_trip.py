@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_adapter.errors import InvalidParams
-from acp_adapter.export.redaction import Redactor
 from acp_adapter.ledger import fulltext
 from acp_adapter.ledger.care import Care
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.exchange import chosen, lossless
 from acp_adapter.ledger.exchange.importing import import_file
+from acp_adapter.redaction import Redactor
 from acp_adapter.transcript import Message
 from tests.export.conftest import KEY, fill
 from tests.ledger.conftest import change, rows, texts

@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_adapter.agent.calls import Workspace
-from acp_adapter.agent.command_prefix import covers, prefix_of
-from acp_adapter.agent.permissions import MODES, Choice, Mode, Rule, Rules, Verdict, choices, decide
+from acp_adapter.agent.command_line import words_of
+from acp_adapter.agent.command_prefix import covers, prefix_of_words
+from acp_adapter.agent.permissions import MODES, Choice, Mode, choices, decide
+from acp_adapter.agent.rules import Rule, Verdict
+from acp_adapter.agent.rules_file import Rules
 from acp_adapter.errors import ToolError
 from acp_adapter.tools.paths import resolve
 from acp_adapter.tools.port import Action, Intent, Kind
@@ -82,13 +85,13 @@ def test_one_path_outside_is_enough_to_ask(project: Path, rules: Rules) -> None:
 def test_a_choice_for_once_is_forgotten(project: Path, rules: Rules) -> None:
     edit = intent("edit", project / "a")
     for kind in ("allow_once", "reject_once"):
-        rules.remember(chosen(kind, "edit_file", edit, project, rules))
+        rules.remember(chosen(kind, "edit_file", edit, project, rules).rules)
     assert verdict("ask", "edit_file", edit, project, rules) == "ask"
     assert not rules.path.exists()
 
 
 def test_an_allowed_edit_holds_for_the_project_and_not_outside(home: Path, project: Path, rules: Rules) -> None:
-    rules.remember(chosen("allow_always", "edit_file", intent("edit", project / "a"), project, rules))
+    rules.remember(chosen("allow_always", "edit_file", intent("edit", project / "a"), project, rules).rules)
     for known in (rules, Rules.load(home, project)):
         assert verdict("ask", "edit_file", intent("edit", project / "b"), project, known) == "allow"
         assert verdict("ask", "write_file", intent("edit", project / "b"), project, known) == "ask"
@@ -102,7 +105,7 @@ def test_an_allowed_command_holds_for_its_kind(project: Path, rules: Rules) -> N
     status = intent("execute", project, command="git status --short")
     always = chosen("allow_always", "run_command", status, project, rules)
     assert always.name == "Always allow commands that begin with `git status` in this project"
-    rules.remember(always)
+    rules.remember(always.rules)
     for command, expected in {
         "git status": "allow",
         "git status -- 'a b'": "allow",
@@ -123,7 +126,7 @@ def test_any_other_command_is_remembered_by_its_exact_text(project: Path, rules:
     command = 'for f in *.py; do\n\techo "$f" \\\n; done # ünï 🎉 \x7f'
     always = chosen("allow_always", "run_command", intent("execute", project, command=command), project, rules)
     assert "`for f in *.py; do echo" in always.name
-    rules.remember(always)
+    rules.remember(always.rules)
     assert verdict("ask", "run_command", intent("execute", project, command=command), project, rules) == "allow"
     assert verdict("ask", "run_command", intent("execute", project, command=command + " "), project, rules) == "ask"
 
@@ -131,13 +134,13 @@ def test_any_other_command_is_remembered_by_its_exact_text(project: Path, rules:
 @pytest.mark.parametrize("mode", MODES)
 def test_what_was_always_rejected_is_refused_in_every_mode(mode: Mode, project: Path, rules: Rules) -> None:
     push = intent("execute", project, command="git push --force")
-    rules.remember(chosen("reject_always", "run_command", push, project, rules))
-    rules.remember(Choice("allow_always", "", Rule("allow", "run_command")))
+    rules.remember(chosen("reject_always", "run_command", push, project, rules).rules)
+    rules.remember([Rule("allow", "run_command")])
     assert verdict(mode, "run_command", push, project, rules) == "reject"
 
 
 def test_a_refused_beginning_also_holds_where_more_follows(project: Path, rules: Rules) -> None:
-    rules.remember(Choice("reject_always", "", Rule("reject", "run_command", prefix="git commit")))
+    rules.remember([Rule("reject", "run_command", prefix="git commit")])
     more = intent("execute", project, command="git commit -m x && git push")
     assert verdict("bypass", "run_command", more, project, rules) == "reject"
 
@@ -151,7 +154,7 @@ def test_the_four_options_are_offered_with_what_they_remember(project: Path, rul
         ("reject_always", "reject_always", "Always reject edit_file in this project"),
     ]
     assert [choice.allows for choice in offered] == [True, True, False, False]
-    assert [choice.remembered for choice in offered] == [False, True, False, True]
+    assert [bool(choice.rules) for choice in offered] == [False, True, False, True]
 
 
 def test_no_always_is_offered_that_would_not_hold(project: Path, rules: Rules) -> None:
@@ -163,7 +166,7 @@ def test_the_programs_own_folder_asks_even_inside_the_roots(tmp_path: Path) -> N
     """A model could otherwise read keys there, or write itself a rule."""
     home = tmp_path / ".acp-adapter"
     rules = Rules.load(home, tmp_path)
-    rules.remember(Choice("allow_always", "", Rule("allow", "write_file")))
+    rules.remember([Rule("allow", "write_file")])
     for action in ("read", "edit"):
         for path in (home, home / "config.toml", rules.path):
             assert verdict("accept_edits", "write_file", intent(action, path), tmp_path, rules) == "ask"
@@ -179,7 +182,7 @@ def test_edits_that_git_would_run_ask(project: Path, rules: Rules, name: str) ->
 
 
 def test_the_file_is_private_and_tells_a_person_what_it_is(project: Path, rules: Rules) -> None:
-    rules.remember(chosen("allow_always", "edit_file", intent("edit", project / "a"), project, rules))
+    rules.remember(chosen("allow_always", "edit_file", intent("edit", project / "a"), project, rules).rules)
     text = rules.path.read_text()
     assert rules.path.name.startswith("my-project-")
     assert f'in the project "{project}"' in text
@@ -191,10 +194,10 @@ def test_the_file_is_private_and_tells_a_person_what_it_is(project: Path, rules:
 
 def test_what_a_person_writes_there_holds_from_the_next_call_on_and_stays(project: Path, rules: Rules) -> None:
     edit = intent("edit", project / "a")
-    rules.remember(chosen("allow_always", "edit_file", edit, project, rules))
+    rules.remember(chosen("allow_always", "edit_file", edit, project, rules).rules)
     rules.path.write_text('# mine\n[[reject]]\ntool = "edit_file" # never\n[[allow]]\ntool = "glob"')
     assert verdict("bypass", "edit_file", edit, project, rules) == "reject"
-    rules.remember(Choice("allow_always", "", Rule("allow", "write_file")))
+    rules.remember([Rule("allow", "write_file")])
     assert rules.path.read_text().startswith('# mine\n[[reject]]\ntool = "edit_file" # never\n')
     assert verdict("ask", "write_file", edit, project, rules) == "allow"
     rules.path.unlink()
@@ -222,7 +225,7 @@ def test_a_broken_file_is_told_left_alone_and_everything_asks(project: Path, rul
     assert str(rules.path) in decision.reason
     assert "Mend or remove it" in decision.reason
     assert [choice.kind for choice in choices("read_file", read, [project], rules)] == ["allow_once", "reject_once"]
-    rules.remember(Choice("allow_always", "", Rule("allow", "read_file")))
+    rules.remember([Rule("allow", "read_file")])
     assert rules.path.read_text() == text
     rules.path.unlink()
     assert verdict("ask", "read_file", read, project, rules) == "allow"
@@ -244,16 +247,18 @@ def test_nothing_in_the_project_grants_a_right(home: Path, project: Path) -> Non
 def test_a_choice_that_cannot_be_written_is_for_this_once(home: Path, project: Path) -> None:
     home.write_text("in the way")
     rules = Rules.load(home, project)
-    rules.remember(Choice("allow_always", "", Rule("allow", "edit_file")))
+    rules.remember([Rule("allow", "edit_file")])
     assert home.read_text() == "in the way"
 
 
 def test_processes_that_remember_at_once_lose_no_rule(home: Path, project: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from acp_adapter.agent.permissions import *\n"
+        "import sys; from pathlib import Path\n"
+        "from acp_adapter.agent.rules import Rule\n"
+        "from acp_adapter.agent.rules_file import Rules\n"
         "rules = Rules.load(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "for n in range(25):\n"
-        "    rules.remember(Choice('allow_always', '', Rule('allow', 'run_command', f'{sys.argv[3]} {n}')))\n"
+        "    rules.remember([Rule('allow', 'run_command', f'{sys.argv[3]} {n}')])\n"
     )
     argv = [sys.executable, "-c", program, home, project]
     running = [subprocess.Popen([*argv, str(number)]) for number in range(4)]
@@ -262,7 +267,8 @@ def test_processes_that_remember_at_once_lose_no_rule(home: Path, project: Path)
     assert rules.problem is None
     for number in range(4):
         for n in range(25):
-            assert rules.verdict("run_command", intent("execute", command=f"{number} {n}")) == "allow"
+            ruling = rules.book().ruling("run_command", intent("execute", command=f"{number} {n}"))
+            assert ruling is not None and ruling.verdict == "allow"
     assert rules.path.read_text().count("# What was always") == 1
 
 
@@ -296,7 +302,8 @@ def test_processes_that_remember_at_once_lose_no_rule(home: Path, project: Path)
     ],
 )
 def test_only_safe_beginnings_stand_for_others(command: str, prefix: str | None) -> None:
-    assert prefix_of(command) == prefix
+    words = words_of(command)
+    assert (prefix_of_words(words) if words else None) == prefix
 
 
 @given(st.text(max_size=20), st.sampled_from("$`;&|<>(){}\n\r\\"), st.text(max_size=20))
@@ -323,7 +330,8 @@ def test_whatever_the_shell_would_act_on_is_never_covered(before: str, active: s
     ],
 )
 def test_an_option_that_runs_or_writes_elsewhere_is_never_covered_by_a_beginning(command: str) -> None:
-    assert prefix_of(command) is None
+    words = words_of(command)
+    assert words is not None and prefix_of_words(words) is None
 
 
 @pytest.mark.parametrize("name", ["file://[", "x" * 5000])

@@ -1,4 +1,4 @@
-"""Secrets are taken out of what leaves the ledger: keys that the config knows, and texts that look like keys."""
+"""Secrets are taken out of what tools give and of what leaves the ledger: known keys, and texts that look like keys."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 from attrs import evolve
 
-from acp_adapter.config import Config
-from acp_adapter.providers.services import SERVICES
-from acp_adapter.tools.environment import is_secret
 from acp_adapter.transcript import Message
 
 MARK = "[redacted]"
@@ -35,6 +31,20 @@ _KEYS = (
 )
 _PASSWORD = r"(?<=://)(?P<user>[^/\s:@\"'\\]*):[^/\s@\"'\\]+(?=@)"
 """In a URL (RFC 3986, userinfo)."""
+_SECRET_NAME = re.compile(
+    r"(TOKEN|SECRET|API_?KEY)S?(_|$)|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE|(^|_)(KEYS?|PASS|PAT|DSN)(_|$)",
+    re.IGNORECASE,
+)
+_SECRET_VALUE = re.compile(
+    r"\w://[^/\s:@]*:[^/\s@]+@|(^|\W)(sk-\w|gh[pousr]_\w|github_pat_|xox[abprs]-|AKIA[0-9A-Z]{12})"
+)
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a variable looks like it holds a secret. A proxy's address is kept even with its password."""
+    if name.lower().endswith("_proxy"):
+        return False
+    return bool(_SECRET_NAME.search(name) or _SECRET_VALUE.search(value))
 
 
 class Redactor:
@@ -45,10 +55,6 @@ class Redactor:
         exact = [re.escape(form) for form in sorted(known, key=len, reverse=True)]
         self._pattern = re.compile("|".join([*exact, f"{_START}(?:{'|'.join(_KEYS)})", _PASSWORD]), re.DOTALL)
         self.count = 0
-
-    @classmethod
-    def of(cls, config: Config) -> Redactor:
-        return cls(secrets_of(config))
 
     def text(self, text: str) -> str:
         redacted, count = self._pattern.subn(self._mark, text)
@@ -73,20 +79,6 @@ class Redactor:
     def _mark(found: re.Match[str]) -> str:
         user = found["user"]
         return MARK if user is None else f"{user}:{MARK}"
-
-
-def secrets_of(config: Config) -> Iterator[str]:
-    """Every secret that the config holds or names: keys, headers, passwords in addresses, variables of services."""
-    variables = {key for service in SERVICES.values() for key in service.keys}
-    for table in config.providers.values():
-        variables.add(str(table.get("api_key_env")))
-        yield str(table.get("api_key") or "")
-        yield urlsplit(str(table.get("base_url") or "")).password or ""
-        headers = table.get("headers")
-        for name, value in headers.items() if isinstance(headers, dict) else ():
-            if name.lower() in ("authorization", "cookie") or is_secret(name.replace("-", "_"), str(value)):
-                yield str(value).removeprefix("Bearer ").strip()
-    yield from (config.environ.get(variable, "") for variable in sorted(variables))
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -1,0 +1,59 @@
+"""A shell command as permission rules see it: the plain commands in it, each looked at by itself."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+_JOINTS = re.compile(r"\|\||&&|[|;\n]")
+"""What joins plain commands. Inside quotes it leaves a part with a quote that is open: then nothing is plain."""
+
+_SHELL = re.compile(r"[$`;&|<>(){}!\\\n\r%^*?\[\]~#]")
+"""What a shell does more with than pass it on. Any of it, even quoted, and a part is not plain."""
+
+_STARTS = re.compile(r"\|\||&&|[|;&\n(){}`]")
+"""Where another command may begin, for the eyes of a refusal: rather one too many."""
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_WRAPPERS = frozenset(
+    "sudo doas env command builtin exec nohup nice time timeout xargs stdbuf setsid then do else".split()
+)
+
+
+def plain_commands(command: str) -> list[list[str]] | None:
+    """The words of each command of a pipeline or list (`|`, `&&`, `||`, `;`, lines); None where anything in it is more
+    than words: substitutions, redirections, globs, variables, background."""
+    parts = [_words(part) for part in _JOINTS.split(command) if part.strip()]
+    plain = [words for words in parts if words]
+    return plain if plain and len(plain) == len(parts) else None
+
+
+def words_of(command: str) -> list[str] | None:
+    """The words of one plain command, None where it is not one."""
+    return _words(command)
+
+
+def may_begin_with(command: str, wanted: list[str]) -> bool:
+    """Whether any command in the text seems to begin with these words, however it is joined, quoted or wrapped.
+
+    For refusals, which a model could otherwise step around by `cd x && …`, `sudo …`, `/bin/…` or quotes. A program
+    that runs another one under a name of its own is not seen through.
+    """
+    return any(_bare(start)[: len(wanted)] == wanted for start in _STARTS.split(command))
+
+
+def _words(part: str) -> list[str] | None:
+    if _SHELL.search(part) or not all(sign.isprintable() or sign == "\t" for sign in part):
+        return None
+    try:
+        return shlex.split(part)
+    except ValueError:
+        return None
+
+
+def _bare(start: str) -> list[str]:
+    """The words without quotes, backslashes, assignments, wrappers and the program's folder."""
+    words = re.sub(r"[\"'\\$]", "", start).split()
+    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS or words[0].startswith("-")):
+        words = words[1:]
+    return [words[0].rpartition("/")[2], *words[1:]] if words else []
