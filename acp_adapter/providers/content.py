@@ -17,7 +17,7 @@ from acp_adapter.transcript import Message, Part, ToolCall
 T = TypeVar("T")
 
 MEDIA_PARTS = {"image_url", "input_audio", "file"}
-DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(.*)", re.S)
+DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(.+)", re.S)
 
 
 @frozen

@@ -1,7 +1,8 @@
 """What a model server's refusal means: HTTP status, headers and body → the ProviderError to raise. No I/O.
 
 The status is that of RFC 9110; Retry-After is its section 10.2.3, in seconds or as a date. Error bodies are read in
-every form that servers of the OpenAI kind send: `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"detail": …}`.
+every form that servers send: `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"detail": …}`, and Google's
+`{"error": {"code", "message", "status", "details"}}` (google/rpc/status.proto).
 """
 
 from __future__ import annotations
@@ -30,18 +31,25 @@ OVERLOADED_CODES = re.compile(r"rate_limit|overloaded|insufficient_system_resour
 SPENT = re.compile(r"insufficient_quota|billing|insufficient.{0,10}(balance|credit|funds)|credit balance", re.I)
 TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context|context (length|window|size)"
-    r"|prompt is too long|input is too long|too many (input |prompt )?tokens|request too large",
+    r"|prompt is too long|input is too long|too many (input |prompt )?tokens|request too large"
+    r"|input token count.{0,30} exceeds",
     re.I,
 )
+BAD_KEY = re.compile(r"API_KEY_INVALID|API key (not valid|expired|not found)", re.I)
+"""Google answers 400 to a wrong key."""
 
 
 @frozen
 class Refusal:
-    """What a server said: `status` is an HTTP status, None where only the stream told of the error."""
+    """What a server said: `status` is an HTTP status, None where only the stream told of the error.
+
+    `wait` is how many seconds later the body asks to try again, None where it does not.
+    """
 
     status: int | None
     message: str
     code: str = ""
+    wait: float | None = None
 
 
 def refusal(status: int | None, body: bytes | Any) -> Refusal:
@@ -61,7 +69,8 @@ def refusal(status: int | None, body: bytes | Any) -> Refusal:
     code = error.get("code") or error.get("type") or ""
     if status is None and str(code).isdecimal() and 400 <= int(code) < 600:
         status = int(code)
-    return Refusal(status, _message(error), f"{code} {error.get('type') or ''}".strip())
+    kind = error.get("type") or error.get("status") or ""
+    return Refusal(status, _message(error), f"{code} {kind}".strip(), _wait(error.get("details")))
 
 
 def fault(who: str, said: Refusal, retry_after: float | None = None) -> ProviderError:
@@ -69,14 +78,14 @@ def fault(who: str, said: Refusal, retry_after: float | None = None) -> Provider
     status, told = said.status, f"{said.message} {said.code}"
     reason = (said.message or said.code or "no reason given").rstrip(". ")
     sentence = f"{who} answered {status or 'with an error'}: {reason}."
-    if status in (401, 403):
+    if status in (401, 403) or (status in (None, 400) and BAD_KEY.search(told)):
         return ProviderAuthFailed(f"{sentence} Check the API key, or run `acp-adapter setup`.")
-    if status == 402 or (status in (None, 429) and SPENT.search(told)):
+    if status == 402 or (status in (None, 429) and said.wait is None and SPENT.search(told)):
         return ProviderRejected(f"{sentence} The account has no credit left; trying again won't help.")
     if status == 413 or (status in (None, 400, 422, 500) and TOO_LONG.search(told)):
         return ContextTooLong(sentence)
     if status in OVERLOADED or (status is None and OVERLOADED_CODES.search(told)):
-        return ProviderOverloaded(sentence, retry_after)
+        return ProviderOverloaded(sentence, said.wait if retry_after is None else retry_after)
     if status is None or status >= 500:
         return ProviderFault(sentence)
     if status == 404:
@@ -110,6 +119,15 @@ def masked(text: str, secrets: Iterable[str]) -> str:
 
 def _seconds(value: float) -> float | None:
     return max(value, 0.0) if math.isfinite(value) else None
+
+
+def _wait(details: Any) -> float | None:
+    """Google's `RetryInfo` (google/rpc/error_details.proto), whose `retryDelay` is seconds such as `32.5s`."""
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and str(detail.get("@type", "")).endswith("RetryInfo"):
+            found = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay", "")))
+            return float(found[1]) if found else None
+    return None
 
 
 def _message(error: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ PLAIN = Dialect()
 class Service:
     """`keys` are environment variables, the first that is set counts. `model` is used where none is chosen.
 
-    `api` is one of `acp_adapter.providers.apis.APIS`.
+    `api` is one of `acp_adapter.providers.apis.APIS`; `dialect` is how it speaks `chat`, beside its own or as its own.
     """
 
     base_url: str
@@ -40,10 +40,11 @@ SERVICES = {
         Dialect(echoes=frozenset({"reasoning_details"})),
     ),
     "gemini": Service(
-        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "https://generativelanguage.googleapis.com/v1beta",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         "gemini-flash-latest",
         Dialect(echoes=frozenset({"extra_content"})),
+        "gemini",
     ),
     "mistral": Service(
         "https://api.mistral.ai/v1",

@@ -16,7 +16,7 @@ from tests.clients.editor import Editor
 from tests.clients.fold import differences
 from tests.clients.process import AgentProcess, clean_environment
 from tests.clients.raw import RawClient, RpcError, WaitedInVain
-from tests.stub_model import StubModel
+from tests.stub_server import StubServer
 
 AGENT = (sys.executable, "-m", "acp_adapter")
 KEY = "sk-lab-5ecret-k3y"
@@ -28,7 +28,7 @@ EXIT = 5.0
 class Lab:
     """`project` is an empty folder to work in, `home` is $ACP_ADAPTER_HOME, not made yet."""
 
-    def __init__(self, folder: Path, model: StubModel, agent: Sequence[str] = AGENT) -> None:
+    def __init__(self, folder: Path, model: StubServer, agent: Sequence[str] = AGENT) -> None:
         self.folder, self.home, self.project = folder, folder / "home", folder / "project"
         self.project.mkdir()
         self.model = model

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from acp_adapter.providers.chat.provider import ChatProvider
+from acp_adapter.providers.gemini.provider import GeminiProvider
+from acp_adapter.providers.http import HostedProvider
+from tests.providers.gemini_server import GeminiServer
 from tests.stub_model import StubModel
 
 
@@ -16,14 +19,34 @@ def stub() -> Iterator[StubModel]:
 
 
 @pytest.fixture
-async def provider_at() -> AsyncIterator[Callable[..., ChatProvider]]:
-    """Makes providers and lets go of their connections after the test."""
-    made: list[ChatProvider] = []
+def gemini_server() -> Iterator[GeminiServer]:
+    with GeminiServer() as running:
+        yield running
 
-    def make(base_url: str, **options: Any) -> ChatProvider:
-        made.append(ChatProvider("stub", "stub-1", base_url, **options))
-        return made[-1]
 
-    yield make
+@pytest.fixture
+async def let_go() -> AsyncIterator[Callable[[Any], Any]]:
+    """Takes providers, gives them back, and lets go of their connections after the test."""
+    made: list[HostedProvider] = []
+
+    def keep(provider: Any) -> Any:
+        made.append(provider)
+        return provider
+
+    yield keep
     for provider in made:
         await provider.aclose()
+
+
+@pytest.fixture
+def provider_at(let_go: Callable[[Any], Any]) -> Callable[..., ChatProvider]:
+    return lambda base_url, **options: let_go(ChatProvider("stub", "stub-1", base_url, **options))
+
+
+@pytest.fixture
+def gemini_at(let_go: Callable[[Any], Any]) -> Callable[..., GeminiProvider]:
+    def make(server: GeminiServer, **options: Any) -> Any:
+        model = options.pop("model", server.model)
+        return let_go(GeminiProvider("gemini", model, server.base_url, **options))
+
+    return make

@@ -15,6 +15,8 @@ from acp_adapter.errors import AuthRequired, InvalidParams, ProviderUnreachable
 from acp_adapter.providers import discovery
 from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.choose import ModelChoice, available, choose, provider_from, restored
+from acp_adapter.providers.gemini.provider import GeminiProvider
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES
 from acp_adapter.providers.weights import DEFAULT, KNOWN
 from acp_adapter.providers.windows import context_window
@@ -53,7 +55,7 @@ def about(provider: Any) -> tuple[str, str, str]:
 
 
 def key_of(provider: Any) -> str | None:
-    assert isinstance(provider, ChatProvider)
+    assert isinstance(provider, HostedProvider)
     return provider.api_key
 
 
@@ -259,6 +261,28 @@ async def test_a_session_of_a_provider_without_its_key_goes_on_with_the_usual_mo
     assert "anthropic:claude-x" in notice
     assert "ANTHROPIC_API_KEY" in notice
     assert f"groq:{provider.model}" in notice
+
+
+GEMINI = "https://generativelanguage.googleapis.com/v1beta"
+
+
+async def test_gemini_speaks_its_own_api_also_in_sessions_of_its_old_address(configured: Configured) -> None:
+    config = configured(GEMINI_API_KEY="k")
+    for base_url in (None, f"{GEMINI}/openai", GEMINI):
+        provider = provider_from("gemini", "gemini-3-pro", base_url, config)
+        assert type(provider) is GeminiProvider
+        assert about(provider) == ("gemini", "gemini-3-pro", GEMINI)
+
+
+async def test_an_address_that_a_user_gave_is_asked_as_before(configured: Configured) -> None:
+    old = configured(f'[providers.gemini]\nbase_url = "{GEMINI}/openai"\n', GEMINI_API_KEY="k")
+    provider = provider_from("gemini", "gemini-3-pro", None, old)
+    assert type(provider) is ChatProvider
+    assert "extra_content" in provider.dialect.echoes, "thought signatures go on"
+    proxy = configured('[providers.gemini]\nbase_url = "https://proxy.example/v1"\n', GEMINI_API_KEY="k")
+    assert type(provider_from("gemini", "gemini-3-pro", None, proxy)) is ChatProvider
+    native = '[providers.house]\nbase_url = "https://proxy.example/v1beta"\napi = "gemini"\n'
+    assert type(provider_from("house", "gemini-3-pro", None, configured(native))) is GeminiProvider
 
 
 async def test_what_is_offered_is_what_answers(

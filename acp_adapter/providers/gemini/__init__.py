@@ -1,0 +1,1 @@
+"""Google Gemini in its own form: `generateContent` of the Gemini API, v1beta."""
