@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from acp_adapter.config import Config
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.providers.secrets import redactor_of
 from acp_adapter.redaction import Redactor
-from acp_adapter.tools import processes
+from acp_adapter.tools import background, processes
 from acp_adapter.tools.port import Tool
 
 
@@ -39,5 +42,11 @@ class Services:
         return self._rules[cwd]
 
     async def end_children(self, session_id: str) -> None:
-        """End what the session's commands left running in the background."""
+        """End what the session's commands left running in the background, and drop their output."""
         await processes.end_all(session_id)
+        background.forget(session_id)
+        await asyncio.to_thread(shutil.rmtree, self.outputs(session_id), ignore_errors=True)
+
+    def outputs(self, session_id: str) -> Path:
+        """Where the session's long outputs are kept as long as it lives."""
+        return self.config.home / "outputs" / hashlib.sha256(session_id.encode()).hexdigest()[:16]

@@ -7,6 +7,7 @@ rebuilt; two requests for it at once get the same SessionState.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,7 @@ class SessionManager:
         roots = _resolved(folders)
         session = SessionState(
             id=session_id,
-            workspace=Workspace(session_id, folders[0], roots, client, redactor=self._services.redactor),
+            workspace=self._workspace(session_id, folders[0], roots, client),
             transcript=transcript,
             system_prompt=row.system_prompt or system_prompt(folders[0]),
             is_instructed=bool(row.system_prompt),
@@ -165,6 +166,11 @@ class SessionManager:
         )
         self._live[session_id] = session
         return session
+
+    def _workspace(self, session_id: str, cwd: Path, roots: list[Path], client: EditorClient) -> Workspace:
+        outputs = Path(os.path.realpath(self._services.outputs(session_id)))
+        redactor = self._services.redactor
+        return Workspace(session_id, cwd, roots, client, redactor=redactor, readable=[outputs], outputs=outputs)
 
 
 def _checked(session_id: str) -> str:

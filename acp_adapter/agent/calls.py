@@ -49,7 +49,8 @@ class Gatekeeper(Protocol):
 class Workspace:
     """Where a session's tools work. `roots` are absolute and resolved, the first is `cwd`.
 
-    `redactor` takes secrets out of what tools give, before anybody is told.
+    `redactor` takes secrets out of what tools give, before anybody is told. `readable` are resolved folders outside
+    the roots that are read without asking; `outputs` is where long output is kept, None for nowhere.
     """
 
     session_id: str
@@ -58,6 +59,8 @@ class Workspace:
     editor: Editor | None = None
     memory: ReadMemory = field(factory=ReadMemory)
     redactor: Redactor = field(factory=Redactor)
+    readable: list[Path] = field(factory=list)
+    outputs: Path | None = None
 
     def context(
         self,
@@ -77,6 +80,7 @@ class Workspace:
             plan=plan,
             session_id=self.session_id,
             hides=hides,
+            outputs=self.outputs,
         )
 
 

@@ -12,6 +12,7 @@ from acp_adapter.errors import AcpAdapterError, ContextTooLong
 from acp_adapter.pairing import paired
 from acp_adapter.providers.port import ModelRequest, Provider, ToolSpec
 from acp_adapter.tools.port import Tool
+from acp_adapter.tools.toolbox import suited_to
 from acp_adapter.transcript import Transcript, Usage, new_id
 
 
@@ -21,12 +22,14 @@ class Context:
 
     transcript: Transcript
     system_prompt: str
-    tools: Mapping[str, Tool]
+    tools: Callable[[], Mapping[str, Tool]]
     emit: Callable[[TurnEvent], None]
     _used: int = field(default=0, init=False)
 
-    def request(self) -> ModelRequest:
-        specs = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in self.tools.values()]
+    def request(self, model: str) -> ModelRequest:
+        """The next request to `model`, which is told of the tools that suit it."""
+        suited = suited_to(model, self.tools())
+        specs = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in suited.values()]
         return ModelRequest(self.system_prompt, paired(self.transcript.messages), specs)
 
     def count(self, usage: Usage | None, window: int | None) -> None:

@@ -32,7 +32,7 @@ class Gate:
 
     async def permit(self, call: ToolCall, intent: Intent) -> Ruling:
         mode = self._mode()
-        decision = decide(mode, call.name, intent, self._workspace.roots, self._rules())
+        decision = decide(mode, call.name, intent, self._workspace.roots, self._rules(), self._workspace.readable)
         if decision.verdict == "ask":
             return await self._by_user(call, intent)
         refusal = None if decision.verdict == "allow" else decision.reason

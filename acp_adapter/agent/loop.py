@@ -50,7 +50,8 @@ STOPS: dict[str, StopReason] = {"stop": "end_turn", "length": "max_tokens", "con
 class AIAgent:
     """A model, its tools and one conversation. One turn at a time: the session sees to that.
 
-    `choose` gives the model of a turn when it is needed, after the prompt is safe in the ledger.
+    `choose` gives the model of a turn when it is needed, after the prompt is safe in the ledger. `tools` may be
+    replaced between turns.
     """
 
     choose: Callable[[], Awaitable[Provider]]
@@ -67,7 +68,7 @@ class AIAgent:
     _warned: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.context = Context(self.transcript, self.system_prompt, self.tools, self.emit)
+        self.context = Context(self.transcript, self.system_prompt, lambda: self.tools, self.emit)
 
     async def run_turn(self, prompt: Message) -> StopReason:
         """Answer `prompt`. Raises ProviderError; partial answers are kept. A cancelled task keeps what was
@@ -162,7 +163,7 @@ class AIAgent:
         return completed
 
     async def _stream(self, provider: Provider, answer: StreamingAnswer) -> Completed:
-        async with aclosing(provider.stream(self.context.request())) as events:
+        async with aclosing(provider.stream(self.context.request(provider.model))) as events:
             async for event in events:
                 if isinstance(event, Completed):
                     return event

@@ -46,8 +46,10 @@ class Choice:
         return self.kind in ("allow_once", "allow_always")
 
 
-def decide(mode: Mode, tool: str, intent: Intent, roots: Sequence[Path], rules: Rules) -> Decision:
-    """Whether a call may run.
+def decide(
+    mode: Mode, tool: str, intent: Intent, roots: Sequence[Path], rules: Rules, readable: Sequence[Path] = ()
+) -> Decision:
+    """Whether a call may run. `readable` are folders outside the roots whose files are read like those inside.
 
     | mode         | reads | edits  | commands | fetches | outside the roots |
     |--------------|-------|--------|----------|---------|-------------------|
@@ -68,7 +70,7 @@ def decide(mode: Mode, tool: str, intent: Intent, roots: Sequence[Path], rules: 
         return Decision("allow")
     if mode == "plan" and intent.action in ("edit", "execute"):
         return Decision("reject", "The session is in plan mode: only reading is possible. Present your plan instead.")
-    if reason := _always_asks(intent, roots, rules):
+    if reason := _always_asks(intent, roots, rules, readable):
         return Decision("ask", reason)
     if rule:
         return Decision(rule.verdict, f"A rule asks first: {rule.named()}.", rule)
@@ -92,11 +94,13 @@ def choices(tool: str, intent: Intent, roots: Sequence[Path], rules: Rules) -> l
     return [once[0], allowed, once[1], refused]
 
 
-def _always_asks(intent: Intent, roots: Sequence[Path], rules: Rules) -> str:
+def _always_asks(intent: Intent, roots: Sequence[Path], rules: Rules, readable: Sequence[Path] = ()) -> str:
     """Why a call asks whatever the rules allow; empty where it need not."""
     if rules.problem:
         return rules.problem
     for path in intent.paths:
+        if intent.action == "read" and inside(path, readable):
+            continue
         if not inside(path, roots):
             return f"{path} is outside the session's folders."
         if intent.action != "execute" and (inside(path, [rules.home]) or _searches(intent, path, rules.home)):

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.errors import ClientError, ToolError
-from acp_adapter.tools import processes, shown
+from acp_adapter.tools import background, processes, shown
 from acp_adapter.tools.arguments import count, schema, text
+from acp_adapter.tools.child import Exit
 from acp_adapter.tools.environment import command_environment, terminal_environment
+from acp_adapter.tools.kept_output import KeptOutput
 from acp_adapter.tools.output import HEAD, TAIL, Output
 from acp_adapter.tools.paths import permitted, stated
 from acp_adapter.tools.port import Intent, TerminalRun, ToolContext, ToolResult
-from acp_adapter.tools.processes import Exit
 
 TIMEOUT = 120
 LONGEST = 3600
@@ -43,6 +44,7 @@ class RunCommand:
         command=text("What the shell runs."),
         timeout={**count(f"Seconds, {TIMEOUT} if not given."), "maximum": LONGEST},
         cwd=text("Another folder to run it in."),
+        background={"type": "boolean", "description": "Let it run on, for servers and watchers: gives an id at once."},
     )
 
     async def intent(self, args: dict[str, Any], ctx: ToolContext) -> Intent:
@@ -52,10 +54,15 @@ class RunCommand:
         folder = stated("cwd", args.get("cwd", "."), ctx)
         if not folder.is_dir():
             raise ToolError(f"{folder} is not a folder, so nothing can run there.")
-        return Intent(_title(command), "execute", "execute", [folder], command=command)
+        title = _title(command) + (" (in the background)" if args.get("background") else "")
+        return Intent(title, "execute", "execute", [folder], command=command)
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         folder = permitted("cwd", args.get("cwd", "."), ctx)
+        if args.get("background"):
+            jobs = background.of(ctx.session_id)
+            argv = shell_argv(args["command"])
+            return await background.launched(await jobs.start(argv, args["command"], folder, ctx.env))
         timeout = args.get("timeout", TIMEOUT)
         if ctx.editor and ctx.editor.can_run:
             result = await _in_terminal(args["command"], folder, timeout, ctx)
@@ -65,7 +72,8 @@ class RunCommand:
 
 
 async def _as_child(command: str, folder: Path, timeout: float, ctx: ToolContext) -> ToolResult:
-    output = Output()
+    kept = KeptOutput.of(ctx.outputs, ctx.call_id)
+    output = Output(kept=kept)
     progress = _Progress(output, ctx)
     try:
         ended = await processes.of(ctx.session_id).run(
@@ -79,6 +87,8 @@ async def _as_child(command: str, folder: Path, timeout: float, ctx: ToolContext
         raise ToolError(f"The command can't be started: {fault.strerror or fault}.") from fault
     finally:
         progress.close()
+        if kept:
+            kept.close()
     raw = {"exitCode": ended.code, "signal": ended.signal, "truncated": output.left_out > 0}
     return _result(output.text(), ended, timeout, raw)
 

@@ -42,6 +42,14 @@ def write(path: Path, data: bytes) -> None:
         raise ToolError(f"{path} can't be written: {fault.strerror or fault}. It is unchanged.") from fault
 
 
+def delete(path: Path) -> None:
+    """Raises ToolError, a sentence about this path."""
+    try:
+        path.unlink()
+    except OSError as fault:
+        raise ToolError(f"{path} can't be deleted: {fault.strerror or fault}.") from fault
+
+
 def _read_bytes(path: Path) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     if path.is_dir():

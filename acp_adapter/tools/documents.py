@@ -91,6 +91,14 @@ async def save(document: Document, text: Text, ctx: ToolContext, *, whole: bool)
         ctx.memory.seen[document.path] = text.digest
 
 
+async def remove(document: Document, ctx: ToolContext) -> None:
+    """Delete the file. Raises ToolError, also where the editor holds unsaved changes of it."""
+    if document.in_editor:
+        await asyncio.to_thread(_as_on_disk, document, document.text or Text(""))
+    await asyncio.to_thread(disk.delete, document.path)
+    ctx.memory.seen.pop(document.path, None)
+
+
 async def _to_disk(document: Document, text: Text, ctx: ToolContext, remembered: bool) -> None:
     if document.in_editor:
         text = await asyncio.to_thread(_as_on_disk, document, text)

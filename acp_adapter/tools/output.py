@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from acp_adapter.tools.kept_output import KeptOutput
+
 HEAD = 16 * 1024
 TAIL = 48 * 1024
 
@@ -12,10 +14,11 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Output:
-    """Takes bytes as they come, keeps `head` and `tail` bytes of them."""
+    """Takes bytes as they come, keeps `head` and `tail` bytes of them, and where there are more, all in `kept`."""
 
-    def __init__(self, head: int = HEAD, tail: int = TAIL) -> None:
+    def __init__(self, head: int = HEAD, tail: int = TAIL, kept: KeptOutput | None = None) -> None:
         self.total = 0
+        self._kept = kept
         self._head = bytearray()
         self._tail = bytearray()
         self._head_size = head
@@ -23,11 +26,14 @@ class Output:
 
     def feed(self, data: bytes) -> None:
         self.total += len(data)
+        whole = data
         room = self._head_size - len(self._head)
         if room > 0:
             self._head += data[:room]
             data = data[room:]
         self._tail += data
+        if self._kept and self.left_out:
+            self._kept.feed(whole if self._kept.begun else bytes(self._head + self._tail))
         if len(self._tail) > 2 * self._tail_size:
             del self._tail[: -self._tail_size]
 
@@ -46,7 +52,12 @@ class Output:
         if not head:
             head, cut_head = self._head, bytearray()
         gone = self.left_out + len(cut_head) + len(tail) - len(rest)
-        return f"{clean(bytes(head))}\n[… {gone:,} bytes left out …]\n{clean(bytes(rest))}"
+        return f"{clean(bytes(head))}\n[… {gone:,} bytes left out{self._where()} …]\n{clean(bytes(rest))}"
+
+    def _where(self) -> str:
+        if not self._kept or not self._kept.readable:
+            return ""
+        return f"; the whole output is in {self._kept.path}, to be read in parts with read_file or searched with grep"
 
     def end(self, size: int) -> str:
         """The last lines, at most `size` bytes."""

@@ -117,6 +117,7 @@ class ToolContext:
     `session_id` owns the children that a command leaves in the background. `intent` and `run` of one call share one
     context: `resolved` holds what each path argument led to when the intent was stated, and `run` works nowhere else.
     `hides` tells whether a rule refuses the file, so that a search must not show what is in it.
+    `outputs` is a private folder of the session in which output beyond what a result holds may be kept.
     """
 
     call_id: str
@@ -130,6 +131,7 @@ class ToolContext:
     session_id: str = ""
     resolved: dict[str, Path] = field(factory=dict)
     hides: Callable[[Path], bool] = lambda path: False
+    outputs: Path | None = None
 
 
 class Tool(Protocol):

@@ -13,40 +13,15 @@ import asyncio
 import contextlib
 import itertools
 import secrets
-import signal
 import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
-
-from attrs import frozen
 
 from acp_adapter.tools import orphans
+from acp_adapter.tools.child import APART, Child, Exit, Receive, end_tree, exists, lives
 from acp_adapter.transcript import uninterrupted
-
-DRAIN = 0.25
-"""Seconds that output may still come after the command itself has ended, where a grandchild holds the pipe."""
-
-BACKGROUND_PAUSE = 0.05
-"""Seconds between two reads from a background child."""
-
-Receive = Callable[[bytes], object]
-"""Gets output as it comes. A true answer means enough: the command is ended."""
-
-
-@frozen
-class Exit:
-    """How a command ended. `code` is None where `signal` (a name such as SIGKILL) ended it.
-
-    `timed_out`: it was ended because it ran too long. `background`: something it started still runs.
-    """
-
-    code: int | None
-    signal: str | None = None
-    timed_out: bool = False
-    background: bool = False
 
 
 class Processes:
@@ -54,7 +29,7 @@ class Processes:
 
     def __init__(self) -> None:
         self._token = f"{_PROGRAM}.{next(_numbers)}"
-        self._children: set[_Child] = set()
+        self._children: set[Child] = set()
         self._used = False
 
     async def run(
@@ -71,7 +46,7 @@ class Processes:
 
         Raises OSError when it can't be started. Cancelling it, or `timeout` seconds, ends it with all it started.
         """
-        child = _Child(f"{self._token}.{next(_numbers)}", receive, errors)
+        child = Child(f"{self._token}.{next(_numbers)}", receive, errors)
         timed_out = False
         try:
             await uninterrupted(self._start(child, argv, cwd, env))
@@ -80,8 +55,14 @@ class Processes:
             if child.pid and not child.exited.is_set():
                 await uninterrupted(child.end())
             self._forget_dead()
-        background = child in self._children and (child.connected or _lives(child.pid))
+        background = child in self._children and (child.connected or lives(child.pid))
         return child.ended(timed_out, background)
+
+    async def launch(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], receive: Receive) -> Child:
+        """Start a program that runs on by itself, until it or this session ends. Raises OSError."""
+        child = Child(f"{self._token}.{next(_numbers)}", receive, None)
+        await uninterrupted(self._start(child, argv, cwd, env))
+        return child
 
     def mark(self) -> dict[str, str]:
         """The environment of a child that a library starts for this session: by it `end` and the guard find the
@@ -94,13 +75,13 @@ class Processes:
         """End everything that still runs. May be called twice; the session can run commands afterwards."""
         children, self._children = self._children, set()
         if self._used:
-            await asyncio.to_thread(_end_tree, self._token, {child.pid for child in children})
+            await asyncio.to_thread(end_tree, self._token, {child.pid for child in children})
         for child in children:
             child.close()
         self._used = False
         await _guard.release(self)
 
-    async def _start(self, child: _Child, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+    async def _start(self, child: Child, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         self._used = True
         _guard.watch(self)
         loop = asyncio.get_running_loop()
@@ -112,7 +93,7 @@ class Processes:
             stderr=STDOUT if child.errors is None else PIPE,
             cwd=cwd,
             env={**env, orphans.MARK: child.token},
-            **_APART,
+            **APART,
         )
         child.started(transport)
         self._children.add(child)
@@ -123,86 +104,12 @@ class Processes:
         for child in list(self._children):
             if not child.exited.is_set():
                 continue
-            if child.connected or _exists(child.pid):
+            if child.connected or exists(child.pid):
                 child.detach()
                 continue
             child.close()
             self._children.discard(child)
             _guard.tell(f"-{child.pid}")
-
-
-class _Child(asyncio.SubprocessProtocol):
-    """One running command: passes its output on, and knows when it exited and when its pipes closed."""
-
-    def __init__(self, token: str, receive: Receive, errors: Receive | None) -> None:
-        self.token = token
-        self.errors = errors
-        self.transport: asyncio.SubprocessTransport | None = None
-        self.pid = 0
-        self.done = asyncio.Event()
-        self.exited = asyncio.Event()
-        self._sinks: dict[int, Receive] = {1: receive} if errors is None else {1: receive, 2: errors}
-        self._pipes = set(self._sinks)
-        self._closed = asyncio.Event()
-        self._detached = False
-
-    @property
-    def connected(self) -> bool:
-        return bool(self._pipes)
-
-    def started(self, transport: asyncio.SubprocessTransport) -> None:
-        self.transport = transport
-        self.pid = transport.get_pid()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if self._detached:
-            self._read_slowly(fd)
-        elif (self.exited.is_set() or not self.done.is_set()) and self._sinks[fd](data):
-            self.done.set()
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        self._pipes.discard(fd)
-        if not self._pipes:
-            self._closed.set()
-
-    def process_exited(self) -> None:
-        self.exited.set()
-        self.done.set()
-
-    async def wait(self, timeout: float | None) -> bool:
-        """Wait for the end (or enough output), and then for what is still in the pipes. False for a time-out."""
-        if not await _happens(self.done, timeout):
-            return False
-        if self.exited.is_set():
-            await _happens(self._closed, DRAIN)
-        return True
-
-    async def end(self) -> None:
-        """End the command with all that it started."""
-        await asyncio.to_thread(_end_tree, self.token, {self.pid})
-        await _happens(self.exited, 2)
-        await _happens(self._closed, DRAIN)
-
-    def detach(self) -> None:
-        """Throw away what still comes. The pipe stays open: a server in the background must not die of its log."""
-        self._detached = True
-
-    def _read_slowly(self, fd: int) -> None:
-        """A child that floods its pipe in the background must not keep this program busy."""
-        pipe = cast(asyncio.ReadTransport | None, self.transport and self.transport.get_pipe_transport(fd))
-        if pipe:
-            pipe.pause_reading()
-            asyncio.get_running_loop().call_later(BACKGROUND_PAUSE, pipe.resume_reading)
-
-    def close(self) -> None:
-        if self.transport:
-            self.transport.close()
-
-    def ended(self, timed_out: bool, background: bool) -> Exit:
-        code = self.transport.get_returncode() if self.transport else None
-        if code is None or code >= 0 or sys.platform == "win32":
-            return Exit(code, None, timed_out, background)
-        return Exit(None, _signal_name(-code), timed_out, background)
 
 
 class _Guard:
@@ -245,46 +152,6 @@ async def end_all(session_id: str) -> None:
     """End what a session still runs or left in the background. Nothing happens for a session that ran nothing."""
     if session := _owners.pop(session_id, None):
         await session.end()
-
-
-async def _happens(event: asyncio.Event, timeout: float | None) -> bool:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(timeout):
-            await event.wait()
-    return event.is_set()
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-if sys.platform == "win32":
-    _APART: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-
-    def _end_tree(token: str, pids: set[int]) -> None:
-        for pid in pids:
-            subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
-
-    def _exists(pid: int) -> bool:
-        return False
-
-    def _lives(pid: int) -> bool:
-        return False
-
-else:
-    _APART: dict[str, Any] = {"start_new_session": True}
-
-    def _end_tree(token: str, pids: set[int]) -> None:
-        orphans.end(token, pids)
-
-    def _exists(pid: int) -> bool:
-        return orphans.group_exists(pid)
-
-    def _lives(pid: int) -> bool:
-        return orphans.group_lives(pid)
 
 
 _PROGRAM = secrets.token_hex(8)

@@ -33,6 +33,7 @@ class Bench:
     shown: list[Sequence[dict[str, Any]]] = field(factory=list)
     plans: list[Sequence[dict[str, Any]]] = field(factory=list)
     tools: dict[str, Tool] = field(factory=builtin_tools)
+    outputs: Path | None = None
 
     def context(self) -> ToolContext:
         return ToolContext(
@@ -45,6 +46,7 @@ class Bench:
             plan=self.plans.append,
             env=self.env,
             session_id=self.session_id,
+            outputs=self.outputs,
         )
 
     async def intent(self, name: str, **args: Any) -> Intent:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.tools import processes
+from acp_adapter.tools import background, processes
 from tests.tools.bench import Bench, living_children
 
 
@@ -18,4 +18,5 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     bench = Bench(project.resolve())
     yield bench
     await processes.end_all(bench.session_id)
+    background.forget(bench.session_id)
     assert not living_children()

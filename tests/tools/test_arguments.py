@@ -100,11 +100,15 @@ def test_the_toolbox_has_the_promised_tools_and_required_parameters() -> None:
     assert required == {
         "read_file": ["path"],
         "write_file": ["path", "content"],
+        "apply_patch": ["patch"],
         "edit_file": ["path", "old_text", "new_text"],
         "list_directory": ["path"],
         "glob": ["pattern"],
         "grep": ["pattern"],
         "run_command": ["command"],
+        "command_output": ["id"],
+        "stop_command": ["id"],
+        "fetch_url": ["url"],
         "update_plan": ["entries"],
     }
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acp_adapter.tools import shown
+from acp_adapter.tools.kept_output import KeptOutput
 from acp_adapter.tools.output import Output
 from acp_adapter.tools.port import Shown, ToolResult
 
@@ -23,24 +24,27 @@ LARGEST = 4 * 1024 * 1024
 Block = dict[str, Any]
 
 
-def result_of(answer: mcp_types.CallToolResult) -> ToolResult:
-    """Text beyond the cap of all tools is cut in its middle. A structured result counts where there is no text."""
+def result_of(answer: mcp_types.CallToolResult, kept: KeptOutput | None = None) -> ToolResult:
+    """Text beyond the cap of all tools is cut in its middle, and whole in `kept`. A structured result counts where
+    there is no text."""
     blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in answer.content]
     text = "\n".join(filter(None, map(_told, blocks)))
     structured = answer.structured_content
     if not text and structured is not None:
         text = json.dumps(structured, ensure_ascii=False, indent=2)
     return ToolResult(
-        _capped(text) or "(no output)",
+        _capped(text, kept) or "(no output)",
         failed=bool(answer.is_error),
         shown=_shown(blocks),
         raw_output=structured,
     )
 
 
-def _capped(text: str) -> str:
-    output = Output()
+def _capped(text: str, kept: KeptOutput | None) -> str:
+    output = Output(kept=kept)
     output.feed(text.encode("utf-8", "replace"))
+    if kept:
+        kept.close()
     return output.text()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from acp_adapter.tools.kept_output import KeptOutput
 from acp_adapter.tools.mcp.connection import Connection
 from acp_adapter.tools.mcp.content import result_of
 from acp_adapter.tools.port import Intent, ToolContext, ToolResult
@@ -39,7 +40,8 @@ class McpTool:
         return Intent(f"{self.connection.server.name}: {self.title}", "other", "execute")
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
-        return result_of(await self.connection.call(self.own_name, args))
+        answer = await self.connection.call(self.own_name, args)
+        return result_of(answer, KeptOutput.of(ctx.outputs, ctx.call_id))
 
 
 def tools_of(connections: Iterable[Connection]) -> dict[str, McpTool]:
