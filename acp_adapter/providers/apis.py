@@ -9,6 +9,7 @@ from acp_adapter.providers.card import ModelCard
 from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.gemini.provider import GeminiProvider
 from acp_adapter.providers.http import HostedProvider
+from acp_adapter.providers.ollama.provider import OllamaProvider
 from acp_adapter.providers.services import dialect_at
 
 
@@ -42,4 +43,5 @@ def _chat(
 APIS: dict[str, _Make] = {
     "chat": _chat,
     "gemini": GeminiProvider,
+    "ollama": OllamaProvider,
 }

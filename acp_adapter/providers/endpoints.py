@@ -46,7 +46,8 @@ class Endpoint:
 
     def provider(self, model: str) -> HostedProvider:
         # What a server on this machine can hold depends on how it was started, not on the model's name.
-        window = self.context_window or (None if self.local else context_window(model))
+        unknown = self.local or self.api == "ollama"
+        window = self.context_window or (None if unknown else context_window(model))
         make = APIS[self.api]
         return make(self.name, model, self.base_url, self.api_key, ModelCard(window), self.headers, self.silence)
 

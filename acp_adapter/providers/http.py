@@ -14,8 +14,8 @@ import contextlib
 import functools
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from attrs import define, evolve, field
@@ -64,6 +64,9 @@ class HostedProvider:
     Raises InvalidParams for a base URL that is none.
     """
 
+    usual_path: ClassVar[str] = "/v1"
+    """What base URLs of this API end with."""
+
     name: str
     model: str
     base_url: str
@@ -102,14 +105,21 @@ class HostedProvider:
 
     async def get(self, path: str) -> dict[str, Any]:
         """The JSON object at `{base_url}{path}`. Raises a ProviderError."""
-        response = await self._send("GET", path)
+        return await self._object("GET", path)
+
+    async def post(self, path: str, body: bytes) -> dict[str, Any]:
+        """The JSON object that answers this one. Raises a ProviderError."""
+        return await self._object("POST", path, body)
+
+    async def _object(self, method: str, path: str, body: bytes = b"") -> dict[str, Any]:
+        response = await self._send(method, path, body)
         try:
-            body = await _beginning(response, MODEL_LIST)
+            answer = await _beginning(response, MODEL_LIST)
             if response.status_code != 200:
-                raise self._refused(response, refusal(response.status_code, body))
+                raise self._refused(response, refusal(response.status_code, answer))
         finally:
             await response.aclose()
-        return json_object(body)
+        return json_object(answer)
 
     @contextlib.asynccontextmanager
     async def posted(self, path: str, encode: Encode, adapt: Adapt = _never) -> AsyncIterator[httpx.Response]:
@@ -151,8 +161,8 @@ class HostedProvider:
         if response.is_redirect:
             target = shown_url(response.headers.get("location", ""))
             return ProviderRejected(f"{self._who()} has moved to {target}. Make that the base URL if you trust it.")
-        if said.status == 404 and not urlsplit(self.base_url).path:
-            said = evolve(said, message=f"{said.message} (does the base URL lack its /v1?)")
+        if said.status == 404 and self.usual_path and not urlsplit(self.base_url).path:
+            said = evolve(said, message=f"{said.message} (does the base URL lack its {self.usual_path}?)")
         return self._fault(said, retry_after(response.headers))
 
     def _fault(self, said: Refusal, seconds: float | None = None) -> ProviderError:
@@ -176,17 +186,15 @@ DONE: dict[str, Any] = {}
 
 
 async def chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any], None]:
-    """The JSON objects of a streamed answer, then DONE if the server marked the end.
+    """The JSON objects of an answer streamed as server-sent events, then DONE if the server marked the end.
 
     A server that answers all at once, as JSON, gives one. Raises BrokenStream for a connection lost or data garbled,
     ProviderUnreachable for silence, ProviderRejected for an answer that is no stream.
     """
-    import httpx
     import httpx_sse
 
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    try:
-        if kind == "application/json":
+    with _reading(response):
+        if _kind(response) == "application/json":
             yield json_object(await response.aread())
             yield DONE
             return
@@ -201,15 +209,52 @@ async def chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any], Non
                     return
                 elif event.data:
                     log.debug("Skipped a line of the stream that is no JSON object (%d characters).", len(event.data))
+
+
+async def lines(response: httpx.Response) -> AsyncGenerator[dict[str, Any], None]:
+    """The JSON objects of an answer streamed as one a line (application/x-ndjson). Raises like `chunks`."""
+    with _reading(response):
+        if _kind(response) not in ("application/x-ndjson", "application/json"):
+            raise _no_stream(response)
+        rest: list[bytes] = []
+        async for piece in response.aiter_bytes():
+            *ended, last = piece.split(b"\n")
+            for line in ended:
+                whole = b"".join((*rest, line)).strip()
+                rest = []
+                if whole:
+                    yield json_object(whole)
+            rest.append(last)
+        if whole := b"".join(rest).strip():
+            yield json_object(whole)
+
+
+@contextlib.contextmanager
+def _reading(response: httpx.Response) -> Iterator[None]:
+    """Tells of what goes wrong while an answer is read."""
+    import httpx
+    import httpx_sse
+
+    try:
+        yield
     except httpx_sse.SSEError as error:
-        raise ProviderRejected(
-            f"{shown_url(str(response.url))} answered with {kind or 'an unnamed type'}, which is no model's stream. "
-            "Check the base URL."
-        ) from error
+        raise _no_stream(response) from error
     except httpx.ReadTimeout as error:
         raise ProviderUnreachable("The model's server fell silent in the middle of its answer.") from error
     except httpx.HTTPError as error:
         raise BrokenStream("The connection was lost before the model's answer was complete.") from error
+
+
+def _kind(response: httpx.Response) -> str:
+    content_type: str = response.headers.get("content-type", "")
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _no_stream(response: httpx.Response) -> ProviderRejected:
+    return ProviderRejected(
+        f"{shown_url(str(response.url))} answered with {_kind(response) or 'an unnamed type'}, which is no model's "
+        "stream. Check the base URL."
+    )
 
 
 def json_object(data: str | bytes) -> dict[str, Any]:

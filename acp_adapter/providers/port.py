@@ -73,7 +73,11 @@ class Provider(Protocol):
     name: str
     model: str
     base_url: str
-    card: ModelCard
+
+    @property
+    def card(self) -> ModelCard:
+        """What is known of the model; with the first request it may become more."""
+        ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Deltas, then one Completed. Closing the generator, or cancelling its reader, ends the request at once.

@@ -54,11 +54,14 @@ class _Retrying:
     name: str = field(init=False)
     model: str = field(init=False)
     base_url: str = field(init=False)
-    card: ModelCard = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.name, self.model = self._provider.name, self._provider.model
-        self.base_url, self.card = self._provider.base_url, self._provider.card
+        self.base_url = self._provider.base_url
+
+    @property
+    def card(self) -> ModelCard:
+        return self._provider.card
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         began = self._clock()

@@ -70,10 +70,13 @@ SERVICES = {
 }
 
 LOOPBACK_SERVERS = {
-    "ollama": "http://127.0.0.1:11434/v1",
+    "ollama": "http://127.0.0.1:11434",
     "lmstudio": "http://127.0.0.1:1234/v1",
     "llamacpp": "http://127.0.0.1:8080/v1",
 }
+
+AT_THE_ROOT = {"ollama"}
+"""Servers with an API of their own, named like them, where their address has no path; under `/v1` they speak `chat`."""
 
 
 def dialect_at(base_url: str) -> Dialect:
@@ -85,9 +88,11 @@ def dialect_at(base_url: str) -> Dialect:
 def api_at(name: str, base_url: str) -> str:
     """The API that this provider speaks at that address, where config.toml does not say.
 
-    A service speaks its own one where the table has it. Anywhere else is a gateway, and those speak `chat`.
+    A service speaks its own one where the table has it, Ollama wherever it is. Anything else speaks `chat`.
     """
     service = SERVICES.get(name)
     if service and base_url.rstrip("/") == service.base_url:
         return service.api
+    if name in AT_THE_ROOT and not urlsplit(base_url).path.strip("/"):
+        return name
     return "chat"

@@ -12,9 +12,10 @@ import pytest
 
 from tests.clients.lab import Lab
 from tests.providers.gemini_server import GeminiServer
+from tests.providers.ollama_server import OllamaServer
 from tests.stub_server import HANG, SHELL, C, R, StubServer, T
 
-SERVERS: dict[str, type[StubServer]] = {"gemini": GeminiServer}
+SERVERS: dict[str, type[StubServer]] = {"gemini": GeminiServer, "ollama": OllamaServer}
 
 
 @pytest.fixture(params=SERVERS)

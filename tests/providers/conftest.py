@@ -8,7 +8,9 @@ import pytest
 from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.gemini.provider import GeminiProvider
 from acp_adapter.providers.http import HostedProvider
+from acp_adapter.providers.ollama.provider import OllamaProvider
 from tests.providers.gemini_server import GeminiServer
+from tests.providers.ollama_server import OllamaServer
 from tests.stub_model import StubModel
 
 
@@ -21,6 +23,12 @@ def stub() -> Iterator[StubModel]:
 @pytest.fixture
 def gemini_server() -> Iterator[GeminiServer]:
     with GeminiServer() as running:
+        yield running
+
+
+@pytest.fixture
+def ollama_server() -> Iterator[OllamaServer]:
+    with OllamaServer() as running:
         yield running
 
 
@@ -48,5 +56,13 @@ def gemini_at(let_go: Callable[[Any], Any]) -> Callable[..., GeminiProvider]:
     def make(server: GeminiServer, **options: Any) -> Any:
         model = options.pop("model", server.model)
         return let_go(GeminiProvider("gemini", model, server.base_url, **options))
+
+    return make
+
+
+@pytest.fixture
+def ollama_at(let_go: Callable[[Any], Any]) -> Callable[..., OllamaProvider]:
+    def make(server: OllamaServer, **options: Any) -> Any:
+        return let_go(OllamaProvider("ollama", options.pop("model", server.model), server.base_url, **options))
 
     return make

@@ -23,6 +23,7 @@ METHOD = "generateContent"
 class GeminiProvider(HostedProvider):
     """The key goes in a header, never into a URL, which proxies and logs keep."""
 
+    usual_path = "/v1beta"
     _encoder: GeminiEncoder = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:

@@ -1,0 +1,1 @@
+"""Ollama in its own form: `/api/chat`, where the size of the model's window can be said."""
