@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.lab import Lab
+from tests.clients.lab import KEY, Lab
+from tests.clients.raw import RpcError
 from tests.providers.gemini_server import GeminiServer
 from tests.providers.ollama_server import OllamaServer
-from tests.stub_server import HANG, SHELL, C, R, StubServer, T
+from tests.stub_server import DROP, ERR, HANG, LEN, SHELL, C, R, StubServer, T
 
 SERVERS: dict[str, type[StubServer]] = {"gemini": GeminiServer, "ollama": OllamaServer}
 
@@ -72,3 +73,62 @@ async def test_the_beginning_of_a_request_is_the_same_bytes_over_turns_and_resta
         conversation = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode().rstrip(b"]}")
         end = before.raw.index(conversation) + len(conversation)
         assert after.raw[:end] == before.raw[:end]
+
+
+async def test_a_refused_key_is_told_without_the_key(native: Lab) -> None:
+    native.model.add(ERR(401, f"bad key {KEY}"), T("works again"))
+    client = await native.start(ACP_ADAPTER_MODEL="")
+    session = await client.new(native.project)
+    with pytest.raises(RpcError) as caught:
+        await client.prompt(session, "go")
+    assert caught.value.code == -32000 and KEY not in caught.value.message
+    assert (await client.prompt(session, "next")).text == "works again"
+
+
+async def test_what_was_said_before_a_stream_broke_off_is_kept_once(native: Lab) -> None:
+    native.model.add(DROP("one ", "two"), T("works again"))
+    client = await native.start(ACP_ADAPTER_MODEL="")
+    session = await client.new(native.project)
+    turn = await client.begin_prompt(session, "go")
+    with pytest.raises(RpcError):
+        await turn.done()
+    assert turn.text == "one two"
+    assert (await client.prompt(session, "next")).text == "works again"
+    assert native.query("SELECT count(*) FROM messages WHERE content LIKE '%one two%'") == [(1,)]
+    await native.assert_replay_equals_live(client, session)
+
+
+async def test_a_token_limit_and_an_unknown_tool_are_what_they_are(native: Lab) -> None:
+    native.model.add(LEN("as far as I ca"), C("c1", "make_coffee", {"cups": 2}), T("sorry"))
+    client = await native.start(ACP_ADAPTER_MODEL="")
+    session = await client.new(native.project)
+    turn = await client.prompt(session, "go")
+    assert (turn.stop_reason, turn.text) == ("max_tokens", "as far as I ca")
+    turn = await client.prompt(session, "go on")
+    assert (turn.text, turn.call("c1")["status"]) == ("sorry", "failed")
+    assert "make_coffee" in native.model.requests[-1].texts("tool")[0]
+
+
+async def test_a_server_that_is_busy_is_asked_again(native: Lab) -> None:
+    native.model.add(ERR(503, "busy"), R("hm") + T("at last"))
+    client = await native.start(ACP_ADAPTER_MODEL="")
+    turn = await client.prompt(await client.new(native.project), "go")
+    assert (turn.stop_reason, turn.text.endswith("at last")) == ("end_turn", True)
+
+
+@pytest.mark.parametrize("native", ["ollama"], indirect=True)
+async def test_a_window_that_only_the_server_knows_is_kept_to(native: Lab) -> None:
+    """Nothing is set up but the address: the model's window comes from Ollama, and the conversation is compacted."""
+    assert isinstance(native.model, OllamaServer)
+    native.model.window = 6000
+    native.model.add(*[T("zebra-42 was settled").when("USER: question")] * 3, *[T(f"answer {n}") for n in range(13)])
+    client = await native.start(ACP_ADAPTER_MODEL="")
+    session = await client.new(native.project)
+    for number in range(12):
+        turn = await client.prompt(session, f"question {number} " + "tell me more of this " * 100)
+        assert turn.stop_reason == "end_turn"
+    await client.prompt(session, "and now?")
+    last = native.model.requests[-1]
+    assert "zebra-42 was settled" in last.texts("user")[0]
+    assert {asked.body["options"]["num_ctx"] for asked in native.model.requests} == {6000}
+    assert [asked.complaint for asked in native.model.requests if asked.complaint] == []

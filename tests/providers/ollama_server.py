@@ -65,6 +65,9 @@ class OllamaServer(StubServer):
             return f'"{self.model}" does not support tools'
         if body.get("think") and "thinking" not in self.capabilities:
             return f'"{self.model}" does not support thinking'
+        tokens = sum(len(message.get("content", "")) for message in body["messages"]) // 4
+        if tokens > (body.get("options") or {}).get("num_ctx", 4096):
+            return "the input length exceeds the context length"
         return next(_problems(body), None)
 
     async def chunks(self, step: Step, received: Received) -> AsyncIterator[bytes]:

@@ -113,7 +113,8 @@ class GeminiEncoder:
         names: dict[str, str] = {}
         for message in messages:
             if message.role == "tool":
-                yield self._answering(message, names.get(message.tool_call_id or "", _name(message.tool_name or "")))
+                name = names.get(message.tool_call_id or "") or _name(message.tool_name or "")
+                yield self._answering(message, name)
                 continue
             parts = self._kept.get(message) or self._keep(message, self._said(message))
             names = parts.names or names

@@ -89,7 +89,8 @@ class OllamaEncoder:
         names: dict[str, str] = {}
         for message in messages:
             if message.role == "tool":
-                yield self._answering(message, names.get(message.tool_call_id or "", name_of(message.tool_name or "")))
+                name = names.get(message.tool_call_id or "") or name_of(message.tool_name or "")
+                yield self._answering(message, name)
                 continue
             said = self._kept.get(message) or self._keep(message, _wire(message, sent(message)))
             names = said.names or names
