@@ -26,7 +26,7 @@ from acp_adapter.errors import (
 from acp_adapter.providers.card import Listed, ModelCard
 from acp_adapter.providers.gemini.answer import GeminiAnswer
 from acp_adapter.providers.gemini.provider import GeminiProvider, resource
-from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta
+from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
 from acp_adapter.transcript import Message, Usage
 from tests.providers.calls import answer, calling, events, request, result
 from tests.providers.cases import CASES, PICTURE, READ, call, said
@@ -73,6 +73,14 @@ async def test_signatures_go_back_exactly_and_in_their_places(gemini_server: Gem
         if "thoughtSignature" in part
     }
     assert signatures == {key: gemini_server.issued[key] for key in ("c1", "c3", "it is")}
+
+
+async def test_a_tool_whose_name_the_api_does_not_take_is_called_by_its_own(
+    gemini_server: GeminiServer, gemini_at: Make
+) -> None:
+    gemini_server.add(C("c1", "_3d_render", {}))
+    completed = await answer(gemini_at(gemini_server), request(tools=[ToolSpec("3d.render", "Renders.", {})]))
+    assert [each.name for each in completed.message.calls()] == ["3d.render"]
 
 
 async def test_calls_without_ids_get_ids_of_our_own(gemini_at: Make) -> None:
@@ -273,8 +281,17 @@ async def test_a_server_that_keeps_refusing_is_not_asked_for_ever(gemini_server:
     assert len(gemini_server.requests) <= 8
 
 
-async def test_a_server_without_json_schema_gets_the_older_form(gemini_server: GeminiServer, gemini_at: Make) -> None:
-    gemini_server.add(ERR(400, "Unknown name \"parametersJsonSchema\" at 'tools[0]': Cannot find field."), T("one"))
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Unknown name \"parametersJsonSchema\" at 'tools[0]': Cannot find field.",
+        "functionDeclaration `parameters.path` schema didn't specify the schema type field.",
+    ],
+)
+async def test_a_server_that_takes_no_json_schema_gets_the_older_form(
+    gemini_server: GeminiServer, gemini_at: Make, told: str
+) -> None:
+    gemini_server.add(ERR(400, told), T("one"))
     await answer(gemini_at(gemini_server), request(tools=[READ]))
     (declaration,) = gemini_server.requests[-1].body["tools"][0]["functionDeclarations"]
     assert declaration["parameters"] == READ.parameters and "parametersJsonSchema" not in declaration

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import define, field
@@ -37,8 +37,9 @@ Json = dict[str, Any]
 
 @define(eq=False)
 class GeminiAnswer:
-    """One answer being assembled."""
+    """One answer being assembled. `tools` are the tools' own names by the names that they were declared under."""
 
+    tools: Mapping[str, str] = field(factory=dict)
     _text: str = ""
     _reasoning: list[str] = field(factory=list)
     _signatures: list[Json] = field(factory=list)
@@ -113,7 +114,8 @@ class GeminiAnswer:
         if not call_id or any(call_id == other["id"] for other in self._calls):
             call_id = f"call_{uuid.uuid4().hex[:24]}"
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
-        raw = ToolCall(call_id, str(call.get("name") or ""), arguments).raw()
+        name = str(call.get("name") or "")
+        raw = ToolCall(call_id, self.tools.get(name, name), arguments).raw()
         if signature:
             raw["extra_content"] = {"google": {"thought_signature": signature}}
         self._calls.append(raw)

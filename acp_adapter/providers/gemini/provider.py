@@ -12,7 +12,7 @@ from attrs import define, field
 from acp_adapter.providers.card import Listed, ModelCard
 from acp_adapter.providers.gemini import thinking
 from acp_adapter.providers.gemini.answer import GeminiAnswer
-from acp_adapter.providers.gemini.request import GeminiEncoder
+from acp_adapter.providers.gemini.request import GeminiEncoder, name_here
 from acp_adapter.providers.http import DONE, HostedProvider, chunks
 from acp_adapter.providers.port import ModelRequest, StreamEvent
 
@@ -34,7 +34,7 @@ class GeminiProvider(HostedProvider):
         return {"x-goog-api-key": key}
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = GeminiAnswer()
+        answer = GeminiAnswer({name_here(tool.name): tool.name for tool in request.tools})
         path = f"/{resource(self.model)}:streamGenerateContent?alt=sse"
         async with (
             self.posted(

@@ -64,7 +64,7 @@ class GeminiEncoder:
             return self._without_signatures(request)
         if re.search(r"thinking|thought", complaint, re.I):
             return self._think_less(request)
-        if self._json_schema and re.search(r"parameters_?json_?schema", complaint, re.I):
+        if self._json_schema and re.search(r"schema|function_?declaration", complaint, re.I):
             self._json_schema = False
         elif self._call_ids and re.search(r"\bUnknown name \"id\"", complaint):
             self._call_ids = False
@@ -94,7 +94,7 @@ class GeminiEncoder:
         return config
 
     def _declaration(self, tool: ToolSpec) -> dict[str, Any]:
-        declaration: dict[str, Any] = {"name": _name(tool.name), "description": tool.description}
+        declaration: dict[str, Any] = {"name": name_here(tool.name), "description": tool.description}
         if self._json_schema:
             declaration["parametersJsonSchema"] = tool.parameters
         elif tool.parameters.get("properties"):
@@ -113,7 +113,7 @@ class GeminiEncoder:
         names: dict[str, str] = {}
         for message in messages:
             if message.role == "tool":
-                name = names.get(message.tool_call_id or "") or _name(message.tool_name or "")
+                name = names.get(message.tool_call_id or "") or name_here(message.tool_name or "")
                 yield self._answering(message, name)
                 continue
             parts = self._kept.get(message) or self._keep(message, self._said(message))
@@ -132,7 +132,7 @@ class GeminiEncoder:
 
     def _keep(self, message: Message, parts: list[Part], names: dict[str, str] | None = None) -> _Parts:
         role = "model" if message.role == "assistant" else "user"
-        names = names or {call.id: _name(call.name) for call in message.calls()}
+        names = names or {call.id: name_here(call.name) for call in message.calls()}
         return self._kept.keep(message, _Parts(role, encoded(parts)[1:-1], names))
 
     def _said(self, message: Message, signed: bool = True) -> list[Part]:
@@ -153,7 +153,7 @@ class GeminiEncoder:
     def _call(self, raw: dict[str, Any]) -> Part:
         call = ToolCall.of(raw)
         wire: dict[str, Any] = {"id": call.id} if self._call_ids else {}
-        return {"functionCall": {**wire, "name": _name(call.name), "args": arguments_of(call)}}
+        return {"functionCall": {**wire, "name": name_here(call.name), "args": arguments_of(call)}}
 
     def _think_less(self, request: ModelRequest) -> bool:
         """Another level, then a budget in place of levels, then nothing said about thinking."""
@@ -185,7 +185,7 @@ class GeminiEncoder:
         return changed
 
 
-def _name(name: str) -> str:
+def name_here(name: str) -> str:
     """As a declaration's reference has it: beginning with a letter or an underscore."""
     valid = name_of(name)
     return valid if re.match(r"[a-zA-Z_]", valid) else f"_{valid}"[:64]
