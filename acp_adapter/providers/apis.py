@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from acp_adapter.providers.anthropic.provider import AnthropicProvider
 from acp_adapter.providers.card import ModelCard
 from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.gemini.provider import GeminiProvider
@@ -42,6 +43,7 @@ def _chat(
 
 APIS: dict[str, _Make] = {
     "chat": _chat,
+    "anthropic": AnthropicProvider,
     "gemini": GeminiProvider,
     "ollama": OllamaProvider,
 }

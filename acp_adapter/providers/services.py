@@ -32,7 +32,7 @@ SERVICES = {
     "openai": Service(
         "https://api.openai.com/v1", ("OPENAI_API_KEY",), "gpt-5-mini", Dialect(max_tokens="max_completion_tokens")
     ),
-    "anthropic": Service("https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), "claude-sonnet-5-5"),
+    "anthropic": Service("https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), "claude-sonnet-5-5", api="anthropic"),
     "openrouter": Service(
         "https://openrouter.ai/api/v1",
         ("OPENROUTER_API_KEY",),

@@ -12,11 +12,16 @@ import pytest
 
 from tests.clients.lab import KEY, Lab
 from tests.clients.raw import RpcError
+from tests.providers.anthropic_server import AnthropicServer
 from tests.providers.gemini_server import GeminiServer
 from tests.providers.ollama_server import OllamaServer
 from tests.stub_server import DROP, ERR, HANG, LEN, SHELL, C, R, StubServer, T
 
-SERVERS: dict[str, type[StubServer]] = {"gemini": GeminiServer, "ollama": OllamaServer}
+SERVERS: dict[str, type[StubServer]] = {
+    "anthropic": AnthropicServer,
+    "gemini": GeminiServer,
+    "ollama": OllamaServer,
+}
 
 
 @pytest.fixture(params=SERVERS)

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from acp_adapter.providers.anthropic.provider import AnthropicProvider
 from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.gemini.provider import GeminiProvider
 from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.ollama.provider import OllamaProvider
+from tests.providers.anthropic_server import AnthropicServer
 from tests.providers.gemini_server import GeminiServer
 from tests.providers.ollama_server import OllamaServer
 from tests.stub_model import StubModel
@@ -29,6 +31,12 @@ def gemini_server() -> Iterator[GeminiServer]:
 @pytest.fixture
 def ollama_server() -> Iterator[OllamaServer]:
     with OllamaServer() as running:
+        yield running
+
+
+@pytest.fixture
+def claude() -> Iterator[AnthropicServer]:
+    with AnthropicServer() as running:
         yield running
 
 
@@ -64,5 +72,14 @@ def gemini_at(let_go: Callable[[Any], Any]) -> Callable[..., GeminiProvider]:
 def ollama_at(let_go: Callable[[Any], Any]) -> Callable[..., OllamaProvider]:
     def make(server: OllamaServer, **options: Any) -> Any:
         return let_go(OllamaProvider("ollama", options.pop("model", server.model), server.base_url, **options))
+
+    return make
+
+
+@pytest.fixture
+def claude_at(let_go: Callable[[Any], Any]) -> Callable[..., AnthropicProvider]:
+    def make(server: AnthropicServer, **options: Any) -> Any:
+        model = options.pop("model", server.model)
+        return let_go(AnthropicProvider("anthropic", model, server.base_url, **options))
 
     return make

@@ -1,0 +1,283 @@
+"""Anthropic over HTTP: the strict server takes what is sent, failures have their own errors, the key stays secret."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+
+import anthropic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_adapter.errors import (
+    BrokenStream,
+    ContextTooLong,
+    ProviderAuthFailed,
+    ProviderError,
+    ProviderFault,
+    ProviderOverloaded,
+    ProviderRejected,
+    ProviderUnreachable,
+)
+from acp_adapter.providers.anthropic.answer import MessagesAnswer
+from acp_adapter.providers.anthropic.provider import AnthropicProvider
+from acp_adapter.providers.card import Listed, ModelCard
+from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta
+from acp_adapter.transcript import Usage
+from tests.providers.anthropic_server import AnthropicServer
+from tests.providers.calls import answer, events, request, result
+from tests.providers.cases import CASES, PICTURE, READ
+from tests.stub_server import DROP, ERR, FILTER, HANG, LEN, RAW, SHELL, STALL, C, R, Step, T
+
+Make = Callable[..., AnthropicProvider]
+KEY = "sk-ant-api03-abcdefghijklmnop0123456789"
+
+
+async def test_an_answer_streams_and_comes_whole_at_the_end(claude: AnthropicServer, claude_at: Make) -> None:
+    claude.add(R("let me ", "see") + T("I ", "look.") + C("c1", SHELL, {"command": "ls"}) + C("c2", SHELL, "{broken"))
+    got = await events(claude_at(claude, api_key=KEY), request("hi", tools=[READ]))
+    assert got[:-1] == [ReasoningDelta("let me "), ReasoningDelta("see"), TextDelta("I "), TextDelta("look.")]
+    completed = got[-1]
+    assert isinstance(completed, Completed)
+    assert completed.finish_reason == "tool_calls"
+    assert (completed.message.content, completed.message.reasoning) == ("I look.", "let me see")
+    assert [(c.id, c.name, c.arguments) for c in completed.message.calls()] == [
+        ("c1", SHELL, '{"command": "ls"}'),
+        ("c2", SHELL, "{broken"),
+    ]
+    assert completed.usage == Usage(input_tokens=105, output_tokens=7, cache_read_tokens=40, cache_write_tokens=5)
+    asked = claude.requests[0]
+    assert asked.headers["x-api-key"] == KEY
+    assert "authorization" not in asked.headers
+
+
+async def test_thinking_goes_back_with_its_signatures_and_in_its_places(
+    claude: AnthropicServer, claude_at: Make
+) -> None:
+    claude.add(
+        R("one") + T("I see. ") + R("two") + C("c1", SHELL, {"command": "ls"}) + C("c2", SHELL, {}),
+        R("three") + C("c3", SHELL, {}),
+        T("it is"),
+        T("yes"),
+    )
+    provider = claude_at(claude)
+    messages: list[Any] = ["look"]
+    for _ in range(2):
+        step = (await answer(provider, request(*messages))).message
+        messages += [step, *(result(each.id, "ok") for each in step.calls())]
+    messages += [(await answer(provider, request(*messages))).message, "sure?"]
+    await answer(provider, request(*messages))
+    turns = [turn["content"] for turn in claude.requests[-1].body["messages"] if turn["role"] == "assistant"]
+    assert [[block["type"] for block in turn] for turn in turns] == [
+        ["thinking", "text", "thinking", "tool_use", "tool_use"],
+        ["thinking", "tool_use"],
+        ["text"],
+    ]
+    sent = {block["signature"]: block["thinking"] for turn in turns for block in turn if block["type"] == "thinking"}
+    assert sent == claude.issued
+
+
+async def test_redacted_thinking_is_kept_and_sent_back(claude: AnthropicServer, claude_at: Make) -> None:
+    events_ = [
+        {"type": "message_start", "message": {"usage": {"input_tokens": 3}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "redacted_thinking", "data": "aGlkZGVu"}},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "hello"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+    ]
+    claude.add(RAW("".join(f"data: {json.dumps(event)}\n\n" for event in events_)), T("ok"))
+    provider = claude_at(claude)
+    first = (await answer(provider, request("hi"))).message
+    assert first.content == "hello"
+    await answer(provider, request("hi", first, "and?"))
+    assert claude.requests[-1].body["messages"][1]["content"][0] == {"type": "redacted_thinking", "data": "aGlkZGVu"}
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_the_server_answers_every_case(claude: AnthropicServer, claude_at: Make, name: str) -> None:
+    claude.add(T("fine"))
+    assert (await answer(claude_at(claude), CASES[name])).message.content == "fine"
+
+
+def test_the_official_client_reads_our_server_as_it_reads_anthropic_s(claude: AnthropicServer) -> None:
+    claude.add(R("hm") + T("I look. ") + C("c1", SHELL, {"command": "ls"}))
+    with anthropic.Anthropic(api_key=KEY, base_url=claude.base_url.removesuffix("/v1")) as client:
+        asked: Any = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+        with client.messages.stream(model=claude.model, max_tokens=100, messages=asked) as stream:
+            message = stream.get_final_message()
+    thinking, text, call = message.content
+    assert (thinking.type, text.type, call.type) == ("thinking", "text", "tool_use")
+    assert thinking.type == "thinking" and thinking.thinking == "hm" and thinking.signature in claude.issued
+    assert call.type == "tool_use" and (call.id, call.name, call.input) == ("c1", SHELL, {"command": "ls"})
+    assert (message.stop_reason, message.usage.cache_read_input_tokens) == ("tool_use", 40)
+
+
+LONG = "prompt is too long: 210000 tokens > 200000 maximum"
+CREDIT = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade."
+OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "told"),
+    [
+        (ERR(401, "invalid x-api-key"), ProviderAuthFailed, "invalid x-api-key"),
+        (ERR(403, "not yours"), ProviderAuthFailed, "not yours"),
+        (ERR(429, "slow down", retry_after="7"), ProviderOverloaded, "slow down"),
+        (ERR(529, "Overloaded"), ProviderOverloaded, "Overloaded"),
+        (ERR(500, "oops"), ProviderFault, "oops"),
+        (ERR(400, LONG), ContextTooLong, "too long"),
+        (ERR(413, "Request exceeds the maximum size"), ContextTooLong, "maximum size"),
+        (ERR(400, CREDIT), ProviderRejected, "credit"),
+        (ERR(404, "model: claude-9"), ProviderRejected, "ACP_ADAPTER_MODEL"),
+        (RAW(f"event: error\ndata: {json.dumps(OVERLOADED)}\n\n"), ProviderOverloaded, "Overloaded"),
+        (DROP("one ", "two"), BrokenStream, "broke off|lost"),
+        (RAW('event: ping\ndata: {"type": "ping"}\n\n'), BrokenStream, "no answer"),
+        (RAW('data: {"type": "content_block_delta", "delta": {}}\n\n'), BrokenStream, "form of its own"),
+        (RAW("<html>", "text/html"), ProviderRejected, "no model's stream"),
+        (STALL("one"), ProviderUnreachable, "silent"),
+    ],
+)
+async def test_every_failure_has_its_own_error(
+    claude: AnthropicServer, claude_at: Make, step: Step, error: type[ProviderError], told: str
+) -> None:
+    claude.add(step)
+    with pytest.raises(error, match=told) as caught:
+        await answer(claude_at(claude, api_key=KEY, silence=0.5))
+    assert type(caught.value) is error
+    assert KEY not in str(caught.value)
+    if step.status == 429 and isinstance(caught.value, ProviderOverloaded):
+        assert caught.value.retry_after == 7
+
+
+async def test_a_server_that_echoes_the_key_does_not_get_it_into_errors_or_logs(
+    claude: AnthropicServer, claude_at: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    claude.add(ERR(401, f"the key {KEY} is wrong"))
+    with pytest.raises(ProviderAuthFailed) as caught:
+        await answer(claude_at(claude, api_key=KEY))
+    assert KEY not in str(caught.value) + caplog.text + repr(claude_at(claude, api_key=KEY))
+
+
+@pytest.mark.parametrize(
+    ("step", "finish"),
+    [(LEN("cut"), "length"), (FILTER("no"), "content_filter"), (T("fine"), "stop"), (C("c1", SHELL, {}), "tool_calls")],
+)
+async def test_why_it_ended_is_told_in_our_words(
+    claude: AnthropicServer, claude_at: Make, step: Step, finish: str
+) -> None:
+    claude.add(step)
+    assert (await answer(claude_at(claude))).finish_reason == finish
+
+
+async def test_reasoning_alone_is_a_whole_answer_of_no_words(claude: AnthropicServer, claude_at: Make) -> None:
+    claude.add(R("hm"))
+    completed = await answer(claude_at(claude))
+    assert (completed.message.content, completed.message.reasoning, completed.finish_reason) == (None, "hm", "stop")
+
+
+async def test_a_reader_that_goes_away_hangs_up(claude: AnthropicServer, claude_at: Make) -> None:
+    claude.add(STALL("one "), HANG)
+    provider = claude_at(claude)
+    async with aclosing(provider.stream(request())) as stream:
+        assert await anext(stream) == TextDelta("one ")
+    waiting = asyncio.create_task(answer(provider))
+    await asyncio.to_thread(claude.wait_for_requests, 2)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await asyncio.to_thread(claude.wait_for_hangups, 2)
+
+
+@pytest.mark.parametrize("field", ["cache_control", "output_config", "thinking"])
+async def test_a_server_that_does_not_know_a_field_is_asked_without_it_from_then_on(
+    claude_at: Make, field: str
+) -> None:
+    with AnthropicServer(T("one"), T("two"), refuses=[field]) as server:
+        provider = claude_at(server)
+        assert (await answer(provider, request("hi", effort="low"))).message.content == "one"
+        before = len(server.requests)
+        assert (await answer(provider, request("hi", effort="low"))).message.content == "two"
+        assert len(server.requests) == before + 1
+        assert field not in json.dumps(server.requests[-1].body)
+
+
+async def test_complaints_about_tokens_pictures_and_signatures_are_answered(
+    claude: AnthropicServer, claude_at: Make
+) -> None:
+    most = "max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for claude-old"
+    claude.add(ERR(400, most), T("one"), ERR(400, "messages.0.content.1.image.source: not supported"), T("two"))
+    provider = claude_at(claude)
+    asked = request([{"type": "text", "text": "what?"}, PICTURE])
+    assert (await answer(provider, asked)).message.content == "one"
+    assert claude.requests[-1].body["max_tokens"] == 8192
+    assert (await answer(provider, asked)).message.content == "two"
+    assert "image" not in json.dumps(claude.requests[-1].body["messages"]).replace("image_url", "")
+    claude.add(R("hm") + T("three"))
+    first = (await answer(provider, request("hi"))).message
+    claude.add(ERR(400, "messages.1.content.0: Invalid `signature` in `thinking` block"), T("four"))
+    assert (await answer(provider, request("hi", first, "go on"))).message.content == "four"
+    assert [block["type"] for block in claude.requests[-1].body["messages"][1]["content"]] == ["text"]
+
+
+async def test_a_model_that_can_t_be_told_not_to_think_is_told_nothing(
+    claude: AnthropicServer, claude_at: Make
+) -> None:
+    claude.add(ERR(400, '"thinking.type.disabled" is not supported for this model.'), T("fine"))
+    assert (await answer(claude_at(claude), request("hi", effort="off"))).message.content == "fine"
+    assert "thinking" not in claude.requests[-1].body
+
+
+async def test_the_models_are_listed_with_what_the_server_knows_of_them(
+    claude: AnthropicServer, claude_at: Make
+) -> None:
+    claude.listed = ["claude-stub-5", {"id": "old"}, {"no": "id"}]
+    efforts = ("off", "low", "medium", "high")
+    assert await claude_at(claude).models() == [
+        Listed("claude-stub-5", ModelCard(200_000, 64_000, True, False, efforts), "Claude-Stub-5"),
+        Listed("old", ModelCard(audio=False, efforts=efforts)),
+    ]
+
+
+@given(st.data())
+def test_any_chunking_of_the_stream_gives_the_same_answer(data: st.DataObject) -> None:
+    """The events of one answer with its deltas cut anywhere: what comes out is the same."""
+    text, thought = data.draw(st.text(min_size=1)), data.draw(st.text(min_size=1))
+    arguments = json.dumps({"a": data.draw(st.text())})
+    assembled = MessagesAnswer()
+    got: list[Any] = []
+    for event in _events(data, thought, text, arguments):
+        got += assembled.feed(event)
+    message = assembled.completed().message
+    assert (message.content, message.reasoning, message.calls()[0].arguments) == (text, thought, arguments)
+    assert "".join(each.text for each in got if isinstance(each, TextDelta)) == text
+
+
+def _events(data: st.DataObject, thought: str, text: str, arguments: str) -> list[dict[str, Any]]:
+    def pieces(whole: str) -> list[str]:
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
+        return [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+
+    def block(index: int, start: dict[str, Any], kind: str, key: str, whole: str) -> list[dict[str, Any]]:
+        deltas = [{"type": kind, key: piece} for piece in pieces(whole)]
+        return [
+            {"type": "content_block_start", "index": index, "content_block": start},
+            *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+            {"type": "content_block_stop", "index": index},
+        ]
+
+    return [
+        {"type": "message_start", "message": {"usage": {"input_tokens": 1}}},
+        *block(0, {"type": "thinking", "thinking": ""}, "thinking_delta", "thinking", thought),
+        *block(1, {"type": "text", "text": ""}, "text_delta", "text", text),
+        *block(
+            2, {"type": "tool_use", "id": "c1", "name": "x", "input": {}}, "input_json_delta", "partial_json", arguments
+        ),
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+        {"type": "message_stop"},
+    ]
