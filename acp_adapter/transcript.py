@@ -12,7 +12,7 @@ import contextlib
 import json
 import time
 import uuid
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 from attrs import evolve, field, frozen
@@ -70,12 +70,12 @@ class ToolCall:
 
 @frozen
 class Message:
-    """One stored message. Never changed once it is in the ledger; `row` is None until then.
+    """One stored message. Once it is in the ledger only `api_content` may change; `row` is None until then.
 
     `id` is the stable ACP `messageId` (column `platform_message_id`; rows without one are `row-<n>`).
     `content` is what the user or model wrote; `api_content` is what the model is sent in its place, where the two
-    differ (an expanded resource link). `details` is what the editor was shown of a tool call beyond its text:
-    title, kind, status, locations, content, duration (see `acp_adapter.agent.projection`).
+    differ (an expanded resource link, a result cut short to save room). `details` is what the editor was shown of a
+    tool call beyond its text: title, kind, status, locations, content, duration (see `acp_adapter.agent.projection`).
     """
 
     role: Role
@@ -109,7 +109,7 @@ class Message:
 
 
 class Store(Protocol):
-    """Where a Transcript puts its messages; the ledger implements it. Both methods raise LedgerError."""
+    """Where a Transcript puts its messages; the ledger implements it. All methods raise LedgerError."""
 
     async def append(self, session_id: str, messages: Sequence[Message], usage: Usage | None) -> list[int]:
         """Store all messages in one transaction, count them and `usage`, drop the draft; their row ids."""
@@ -125,6 +125,16 @@ class Store(Protocol):
 
     async def rewind(self, session_id: str, message_id: str) -> None:
         """Take that message and all after it out of the conversation; they are marked, not deleted."""
+        ...
+
+    async def trim(self, session_id: str, replacements: Mapping[str, str]) -> None:
+        """Set the `api_content` of messages of the conversation: message id → text."""
+        ...
+
+    async def charge(
+        self, session_id: str, usage: Usage, *, task: str, model: str | None = None, provider: str | None = None
+    ) -> None:
+        """Count a model call that is no part of the conversation; `task` says what it was for."""
         ...
 
 
@@ -197,6 +207,19 @@ class Transcript:
         """
         return await uninterrupted(self._rewind(message_id))
 
+    async def trim(self, replacements: Mapping[str, str]) -> None:
+        """Let the model be sent these texts in place of these messages from now on: message id → text.
+
+        Raises LedgerError, and InvalidParams for a message that is not in the transcript: nothing has changed then.
+        """
+        await uninterrupted(self._trim(replacements))
+
+    async def charge(self, usage: Usage, *, task: str, model: str | None = None, provider: str | None = None) -> None:
+        """Count a model call that is no part of the conversation; `task` says what it was for. Raises LedgerError."""
+        if self._store:
+            charged = self._store.charge(self.session_id, usage, task=task, model=model, provider=provider)
+            await uninterrupted(charged)
+
     def open_calls(self) -> list[ToolCall]:
         """The tool calls that have no result yet, in order."""
         answered = {m.tool_call_id for m in self.messages if m.role == "tool"}
@@ -228,6 +251,19 @@ class Transcript:
             kept, gone = self.messages[:at], self.messages[at:]
             self.messages = kept
             return gone
+
+    async def _trim(self, replacements: Mapping[str, str]) -> None:
+        async with self._lock:
+            await self._save()
+            unknown = replacements.keys() - {message.id for message in self.messages}
+            if unknown:
+                raise InvalidParams(f"There is no message {min(unknown)!r} in what the model is sent.")
+            if self._store:
+                await self._store.trim(self.session_id, replacements)
+            self.messages = [
+                evolve(message, api_content=replacements[message.id]) if message.id in replacements else message
+                for message in self.messages
+            ]
 
     async def _flush(self) -> None:
         async with self._lock:

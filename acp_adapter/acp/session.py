@@ -228,13 +228,13 @@ class SessionState:
             yield
 
     async def _catch_up(self) -> None:
-        """Take in what another process appended, rewound or compacted since this one last looked, and show it."""
-        known = [message.row for message in self.transcript.messages if message.row is not None]
+        """Take in what another process appended, rewound, compacted or trimmed since the last look, and show it."""
+        known = [message for message in self.transcript.messages if message.row is not None]
         try:
             changed = await self.services.ledger(SessionDB.conversation_if_changed, self.id, known)
             if changed is not None and not self.transcript.unsaved:
                 self.transcript.messages = changed
-                for event in events_since(changed, set(known)):
+                for event in events_since(changed, {message.row for message in known if message.row}):
                     self.emit(event)
         except LedgerUnavailable as fault:
             log.warning("%s goes on without a look at the ledger: %s", self.id, fault)

@@ -25,7 +25,9 @@ from acp_adapter.ledger import (
     sessions,
     trace,
     tree,
+    trimming,
 )
+from acp_adapter.ledger import usage as usages
 from acp_adapter.ledger.connection import Connection
 from acp_adapter.ledger.faults import Damaged, Unexplained
 from acp_adapter.ledger.leases import Lease
@@ -34,6 +36,7 @@ from acp_adapter.ledger.passages import FoundSession
 from acp_adapter.ledger.search import Hit, Where
 from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.ledger.trace import TracedCall
+from acp_adapter.ledger.usage import Spent
 from acp_adapter.transcript import Message, Usage
 
 T = TypeVar("T")
@@ -209,6 +212,28 @@ class SessionDB:
         """
         return self._write(lambda sql: history.append(sql, session_id, new, usage, model, provider))
 
+    def trim(self, session_id: str, replacements: Mapping[str, str]) -> None:
+        """Set what the model is sent in place of active messages of the newest node: message id → text.
+
+        The messages stay whole: replay, search and export show `content` as before. Raises InvalidParams for a
+        message that the model is not sent; nothing has changed then.
+        """
+        self._write(lambda sql: trimming.trim(sql, session_id, replacements))
+
+    def charge(
+        self, session_id: str, usage: Usage, *, task: str, model: str | None = None, provider: str | None = None
+    ) -> None:
+        """Count a model call that is no part of the conversation: `task` says what for, as "title", "compression".
+
+        It is in `spent` and in the usage by model, not in the session's counters. None means unknown.
+        """
+        self._write(lambda sql: usages.charge(sql, session_id, usage, task, model, provider))
+
+    @reads
+    def spent(self, session_id: str) -> Spent:
+        """What the conversation and this day have cost so far. Under a millisecond, for a look before each call."""
+        return self._read(lambda sql: usages.spent(sql, session_id))
+
     def save_draft(self, session_id: str, message: Message) -> None:
         """Keep a message that is still being streamed, apart from the history. See `recover`."""
         self._write(lambda sql: drafts.save(sql, tree.tip(sql, session_id), message))
@@ -256,15 +281,16 @@ class SessionDB:
         return self._read(lambda sql: history.of_node(sql, tree.tip(sql, session_id), after=row))
 
     @reads
-    def conversation_if_changed(self, session_id: str, known: Sequence[int]) -> list[Message] | None:
-        """`conversation`, if it is not made of the rows `known`; None if it is.
+    def conversation_if_changed(self, session_id: str, known: Sequence[Message]) -> list[Message] | None:
+        """`conversation`, if it is not made of the stored messages `known`; None if it is.
 
-        For a look before each turn: another process may have appended, rewound or compacted meanwhile.
+        For a look before each turn: another process may have appended, rewound, compacted or trimmed meanwhile.
+        Costs about a microsecond a message.
         """
 
         def compare(sql: sqlite3.Connection) -> list[Message] | None:
             tip = tree.tip(sql, session_id)
-            return None if history.rows_of_node(sql, tip) == list(known) else history.of_node(sql, tip)
+            return None if trimming.are_all(sql, tip, known) else history.of_node(sql, tip)
 
         return self._read(compare)
 

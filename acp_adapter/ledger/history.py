@@ -45,12 +45,6 @@ def of_node(sql: sqlite3.Connection, session_id: str, after: int = 0) -> list[Me
     return _select(sql, "m.session_id = ? AND m.active != 0 AND m.id > ?", (session_id, after))
 
 
-def rows_of_node(sql: sqlite3.Connection, session_id: str) -> list[int]:
-    """The rows of the active messages of one node, in order."""
-    rows = sql.execute("SELECT id FROM messages WHERE session_id = ? AND active != 0 ORDER BY id", (session_id,))
-    return [row[0] for row in rows]
-
-
 def of_conversation(sql: sqlite3.Connection, session_id: str) -> list[Message]:
     """The whole conversation as a person saw it, from the first message of its chain.
 

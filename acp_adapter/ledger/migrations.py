@@ -48,11 +48,24 @@ def full_text(sql: sqlite3.Connection) -> None:
         fulltext.begin(sql)
 
 
+def more_own_tables(sql: sqlite3.Connection) -> None:
+    """Put those of our own tables beside the others that came later. They begin empty."""
+    for statement in schema.own_statements():
+        sql.execute(statement)
+
+
 SHARED_TABLES = "shared tables, schema 22"
 OWN_TABLES = "own tables: details, drafts, activity, leases"
 FULL_TEXT = "full-text indexes"
 
-MIGRATIONS: dict[str, Migration] = {SHARED_TABLES: shared_tables, OWN_TABLES: own_tables, FULL_TEXT: full_text}
+SPENDING = "own tables: spending by day, trims"
+
+MIGRATIONS: dict[str, Migration] = {
+    SHARED_TABLES: shared_tables,
+    OWN_TABLES: own_tables,
+    FULL_TEXT: full_text,
+    SPENDING: more_own_tables,
+}
 """In the order of their first release. A name is never changed and never used again."""
 
 

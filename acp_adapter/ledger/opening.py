@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 from acp_adapter.errors import LedgerError, LedgerTooNew
@@ -58,12 +60,17 @@ def _rescued(path: Path) -> Opened:
 
 
 def _stand_in_for_missing_tables(connection: Connection) -> None:
-    """What our own tables would hold, as temporary tables: a file that another program wrote reads like ours."""
-    try:
-        missing = connection.read(migrations.pending)
-    except LedgerTooNew:
-        return
-    if migrations.OWN_TABLES not in missing:
-        return
-    with_temporary = [f"CREATE TEMP TABLE {name} ({columns})" for name, columns in schema.OWN_TABLES.items()]
-    connection.read(lambda sql: [sql.execute(statement) for statement in (*with_temporary, schema.FILL_ACTIVITY)])
+    """What our own tables would hold, as temporary tables: a file that another program wrote, or an older release of
+    this one, reads like ours."""
+    with contextlib.suppress(LedgerTooNew):
+        connection.read(migrations.pending)
+    connection.read(_stand_in)
+
+
+def _stand_in(sql: sqlite3.Connection) -> None:
+    there = {row[0] for row in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    missing = {name: columns for name, columns in schema.OWN_TABLES.items() if name not in there}
+    for name, columns in missing.items():
+        sql.execute(f"CREATE TEMP TABLE {name} ({columns})")
+    if "session_activity" in missing:
+        sql.execute(schema.FILL_ACTIVITY)

@@ -25,6 +25,7 @@ _TABLES = (
     "gateway_routing",
     "async_delegations",
     "session_activity",
+    "daily_usage",
 )
 _HARMLESS = ("ok", "NULL value", "CHECK constraint", "TEXT value", "NUMERIC value", "non-unique", "row ")
 _LOCK_SECONDS = 120.0

@@ -184,10 +184,19 @@ OWN_TABLES: dict[str, str] = {
         pid_started TEXT NOT NULL,
         since REAL NOT NULL,
         heartbeat REAL NOT NULL""",
+    "daily_usage": """
+        day TEXT PRIMARY KEY,
+        tokens INTEGER NOT NULL,
+        cost REAL NOT NULL""",
+    "message_trims": """
+        message_id INTEGER PRIMARY KEY REFERENCES messages(id) ON DELETE CASCADE,
+        digest BLOB NOT NULL""",
 }
 """`session_activity` is what the session list is sorted and filtered by, kept by triggers: a foreign writer keeps
 it too. `folder` is the working folder as it was written, without a trailing slash; `hidden` says that the row by
-itself rules the session out (archived, or a sub-agent's)."""
+itself rules the session out (archived, or a sub-agent's). `daily_usage` holds numbers only and hangs on no session:
+what a day cost does not become less when a session is deleted. `message_trims` says whose `api_content` was set after
+the message was stored, and to what."""
 
 OWN_INDEXES: dict[str, str] = {
     "idx_session_activity_listed": "session_activity(hidden, last_active, session_id, source)",

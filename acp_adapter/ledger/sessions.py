@@ -21,7 +21,8 @@ TITLE_LENGTH = 100
 
 @frozen
 class SessionRow:
-    """One node of the session tree, as it stands. Times are seconds since 1970; cost is in US dollars.
+    """One node of the session tree, as it stands. Times are seconds since 1970; cost is in US dollars; `input_tokens`
+    are whole prompts, as in `Usage`.
 
     `cwd` is where its tools work. `last_active` is the time of its newest message, or of its start.
     """
@@ -94,6 +95,7 @@ def of_row(row: sqlite3.Row) -> SessionRow:
     config = config_of(row["model_config"])
     values: dict[str, Any] = {column: row[column] for column in _PLAIN}
     values |= {column: row[column] or 0 for column in _COUNTERS}
+    values["input_tokens"] += values["cache_read_tokens"] + values["cache_write_tokens"]
     return SessionRow(
         **values,
         model_config=config,

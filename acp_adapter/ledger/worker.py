@@ -7,7 +7,7 @@ import contextlib
 import queue
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -52,6 +52,14 @@ class Ledger:
 
     async def rewind(self, session_id: str, message_id: str) -> None:
         await self(SessionDB.undo, session_id, message_id)
+
+    async def trim(self, session_id: str, replacements: Mapping[str, str]) -> None:
+        await self(SessionDB.trim, session_id, replacements)
+
+    async def charge(
+        self, session_id: str, usage: Usage, *, task: str, model: str | None = None, provider: str | None = None
+    ) -> None:
+        await self(SessionDB.charge, session_id, usage, task=task, model=model, provider=provider)
 
     async def notices(self) -> list[str]:
         """What the user must know about the opening of the file, opened now if it was not; each is given once."""

@@ -116,7 +116,7 @@ def test_counters_are_kept_with_the_messages(db: SessionDB, path: Path) -> None:
         path,
         """SELECT model, billing_provider, billing_base_url, api_call_count, input_tokens, estimated_cost_usd
            FROM session_model_usage ORDER BY model""",
-    ) == [("m-1", "p", "http://x", 1, 10, 0.25), ("other", "p2", "", 1, 1, 0.0)]
+    ) == [("m-1", "p", "http://x", 1, 3, 0.25), ("other", "p2", "", 1, 1, 0.0)]
 
 
 def test_messages_of_an_unknown_session_are_refused(db: SessionDB) -> None:

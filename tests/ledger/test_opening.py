@@ -17,6 +17,7 @@ from acp_adapter.ledger import fulltext, migrations, schema
 from acp_adapter.ledger.care import Care
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.faults import NotWritable
+from acp_adapter.ledger.usage import Spent
 from tests.ledger.conftest import answer, change, new_session, rows, texts, user
 from tests.ledger.processes import running
 
@@ -203,6 +204,21 @@ def test_reading_only_needs_a_file(path: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="no ledger"):
         SessionDB.open(path, read_only=True)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("version", [22, 23])
+def test_a_file_without_our_tables_reads_like_one_that_spent_and_trimmed_nothing(path: Path, version: int) -> None:
+    filled(path)
+    forget = [f"DROP TABLE {table}" for table in schema.OWN_TABLES]
+    triggers = [f"DROP TRIGGER {trigger}" for trigger in schema.OWN_TRIGGERS]
+    change(
+        path, *triggers, *forget, "DROP TABLE acp_adapter_migrations", f"UPDATE schema_version SET version={version}"
+    )
+    db = SessionDB.open(path, read_only=True)
+    assert [entry.id for entry in db.list_sessions().sessions] == ["s0"]
+    assert db.spent("s0") == Spent(0, 0.0, 0, 0.0)
+    assert db.conversation_if_changed("s0", db.conversation("s0")) is None
+    db.close()
 
 
 def test_a_file_opened_for_reading_only_refuses_writes(path: Path) -> None:
