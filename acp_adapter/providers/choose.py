@@ -7,6 +7,7 @@ environment; a model server that runs on this machine; the embedded model; else 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Iterable
 
@@ -16,6 +17,7 @@ from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError, AuthRequired, InvalidParams, ProviderError, ProviderUnreachable
 from acp_adapter.providers.discovery import Server, ask, ask_all, servers_here, with_window
 from acp_adapter.providers.endpoints import Endpoint, configured, endpoint, endpoint_at
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.port import Provider
 from acp_adapter.providers.scripted import ScriptedProvider
 from acp_adapter.providers.services import SERVICES
@@ -23,6 +25,8 @@ from acp_adapter.providers.weights import installed
 
 LISTING = 10.0
 """Seconds for a server that is asked for its models because its name alone was given."""
+LOOK = 2.0
+"""Seconds for a server that is asked about the one model that was chosen."""
 OFFER = 1.0
 """Seconds in which `available` answers."""
 FRESH = 60.0
@@ -55,7 +59,7 @@ async def choose(config: Config, wanted: str | None = None) -> Provider:
     if not name:
         return await _automatic(config)
     if model or name in ("scripted", "local"):
-        return provider_from(name, model, None, config)
+        return await _looked(provider_from(name, model, None, config))
     return await _with_its_model(endpoint(name, config))
 
 
@@ -75,7 +79,7 @@ def provider_from(provider: str, model: str, base_url: str | None, config: Confi
 async def restored(config: Config, provider: str, model: str, base_url: str | None) -> tuple[Provider, str | None]:
     """The model that a stored session ran on, perhaps one of another program; else the usual choice and a notice."""
     try:
-        return provider_from(provider, model, base_url or None, config), None
+        return await _looked(provider_from(provider, model, base_url or None, config)), None
     except (InvalidParams, AuthRequired) as error:
         instead = await choose(config)
         notice = f"This session ran on {provider}:{model}. {error.message} {instead.name}:{instead.model} goes on."
@@ -111,17 +115,26 @@ async def _automatic(config: Config) -> Provider:
         except ProviderUnreachable as error:
             failed = failed or error
     for server in await servers_here(config):
-        return _first_of(server)
+        return await _first_of(server)
     try:
         return _local("", config)
     except AuthRequired:
         raise failed or AuthRequired(NO_MODEL) from None
 
 
+async def _looked(provider: Provider) -> Provider:
+    """With what its server tells of the model, if it tells in time; the first request asks again."""
+    if isinstance(provider, HostedProvider):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK):
+                await provider.look()
+    return provider
+
+
 async def _with_its_model(found: Endpoint) -> Provider:
     """The endpoint's own model; else of those it lists the one its service is known for, or the first."""
     if found.model:
-        return found.provider(found.model)
+        return await _looked(found.provider(found.model))
     usual = SERVICES[found.name].model if found.name in SERVICES else None
     try:
         server = await ask(found, LISTING)
@@ -132,14 +145,14 @@ async def _with_its_model(found: Endpoint) -> Provider:
             raise
         return found.provider(usual)
     if usual in [listed.id for listed in server.models]:
-        return found.provider(usual or "")
+        return await _looked(found.provider(usual or ""))
     if not server.models:
         raise InvalidParams(f"{found.name} has no model yet. Get one there, or write {found.name}:model.")
-    return _first_of(server)
+    return await _first_of(server)
 
 
-def _first_of(server: Server) -> Provider:
-    return with_window(server.endpoint, server.models[0]).provider(server.models[0].id)
+async def _first_of(server: Server) -> Provider:
+    return await _looked(with_window(server.endpoint, server.models[0]).provider(server.models[0].id))
 
 
 async def _offered(config: Config) -> list[ModelChoice]:

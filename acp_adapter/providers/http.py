@@ -98,6 +98,10 @@ class HostedProvider:
         """The server's own list. Raises a ProviderError."""
         raise NotImplementedError
 
+    async def look(self) -> None:
+        """Ask the server what `card` does not know of the model and the first request must, if anything. Never fails:
+        what is wrong there is wrong with the request too, and told then."""
+
     async def aclose(self) -> None:
         client, self._client = self._client, None
         if client:

@@ -24,9 +24,10 @@ from acp_adapter.errors import (
     ProviderRejected,
     ProviderUnreachable,
 )
+from acp_adapter.providers import choose as choosing
 from acp_adapter.providers.card import Listed, ModelCard
 from acp_adapter.providers.chat.provider import ChatProvider
-from acp_adapter.providers.choose import choose, provider_from
+from acp_adapter.providers.choose import choose, provider_from, restored
 from acp_adapter.providers.ollama.provider import OllamaProvider
 from acp_adapter.providers.ollama.show import LARGEST
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta
@@ -274,8 +275,28 @@ async def test_the_one_that_runs_here_is_found_and_asked_in_its_own_api(
     ollama_server.add(T("hi"))
     provider = await choose(config_with())
     assert type(provider) is OllamaProvider
+    assert provider.card.context_window == LARGEST, "before anything is sent that might not fit"
     assert (await answer(provider)).message.content == "hi"
     await provider.aclose()
+
+
+async def test_a_restored_session_knows_the_window_before_its_first_request(
+    ollama_server: OllamaServer, config_with: Callable[..., Config]
+) -> None:
+    provider, notice = await restored(config_with(), "ollama", "stub-1", ollama_server.base_url)
+    assert (provider.card.context_window, notice) == (LARGEST, None)
+    await provider.aclose()
+
+
+async def test_a_server_that_hangs_delays_the_choice_only_shortly(
+    config_with: Callable[..., Config], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "LOOK", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        base_url = f"http://127.0.0.1:{mute.getsockname()[1]}"
+        provider, _ = await asyncio.wait_for(restored(config_with(), "ollama", "m", base_url), 5)
+        assert provider.card.context_window is None
+        await provider.aclose()
 
 
 def test_sessions_and_settings_of_the_old_address_go_on(config_with: Callable[..., Config]) -> None:

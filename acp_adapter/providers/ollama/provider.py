@@ -38,7 +38,7 @@ class OllamaProvider(HostedProvider):
         self._encoder = OllamaEncoder(self.model)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        await self._ask_for_the_window()
+        await self.look()
         answer = OllamaAnswer()
         window = self.card.context_window
         async with (
@@ -59,13 +59,12 @@ class OllamaProvider(HostedProvider):
     async def models(self) -> list[Listed]:
         return list(filter(None, map(listed, (await self.get("/api/tags")).get("models") or ())))
 
-    async def _ask_for_the_window(self) -> None:
+    async def look(self) -> None:
         if self._known or self.card.context_window:
             return
         try:
             told = card_of(self.model, await self.post("/api/show", encoded({"model": self.model})))
         except ProviderError as error:
-            # What is wrong there is wrong with the request itself too, and told then.
             log.info("Ollama told nothing of its model: %s", error.message)
             return
         self._known = True
