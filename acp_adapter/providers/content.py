@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import weakref
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from attrs import define, field, frozen
@@ -103,6 +104,21 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
     except (ValueError, RecursionError):
         arguments = None
     return arguments if isinstance(arguments, dict) else {"not_a_json_object": call.arguments}
+
+
+def with_names(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
+    """Each message, and beside a result the name of the call that it answers, for APIs that want it there too.
+
+    The call is one of the last message with calls before it. Stored results of other programs may not know it.
+    """
+    names: dict[str, str] = {}
+    for message in messages:
+        if message.role == "tool":
+            yield message, names.get(message.tool_call_id or "") or message.tool_name or ""
+            continue
+        if message.tool_calls:
+            names = {call.id: call.name for call in message.calls()}
+        yield message, ""
 
 
 def name_of(name: str) -> str:

@@ -19,7 +19,17 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_adapter.providers.content import Encoded, arguments_of, encoded, media_of, name_of, sent, shown, text_of
+from acp_adapter.providers.content import (
+    Encoded,
+    arguments_of,
+    encoded,
+    media_of,
+    name_of,
+    sent,
+    shown,
+    text_of,
+    with_names,
+)
 from acp_adapter.providers.gemini import thinking
 from acp_adapter.providers.gemini.schema import openapi
 from acp_adapter.providers.port import ModelRequest, ToolSpec
@@ -35,11 +45,11 @@ MEDIA = re.compile(r"mime ?type|inline_?data|image|audio|modalit", re.I)
 
 @frozen
 class _Parts:
-    """A message's parts, joined by commas; `names` are those of its calls by id, or of the one call it answers."""
+    """A message's parts, joined by commas; `name` is that of the call which it answers."""
 
     role: str
     parts: bytes
-    names: dict[str, str]
+    name: str
 
 
 @define(eq=False)
@@ -102,38 +112,29 @@ class GeminiEncoder:
         return declaration
 
     def _contents(self, messages: Sequence[Message]) -> bytes:
-        said = [parts for parts in self._in_order(messages) if parts.parts]
+        said = [parts for parts in (self._parts(*each) for each in with_names(messages)) if parts.parts]
         return b",".join(
             b'{"role":"%b","parts":[%b]}' % (role.encode(), b",".join(each.parts for each in same))
             for role, same in groupby(said, key=lambda each: each.role)
         )
 
-    def _in_order(self, messages: Sequence[Message]) -> Iterator[_Parts]:
-        """A result is named like the call that it answers, which is one of the message with calls before it."""
-        names: dict[str, str] = {}
-        for message in messages:
-            if message.role == "tool":
-                name = names.get(message.tool_call_id or "") or name_here(message.tool_name or "")
-                yield self._answering(message, name)
-                continue
-            parts = self._kept.get(message) or self._keep(message, self._said(message))
-            names = parts.names or names
-            yield parts
-
-    def _answering(self, message: Message, name: str) -> _Parts:
-        call_id = message.tool_call_id or ""
+    def _parts(self, message: Message, name: str) -> _Parts:
         kept = self._kept.get(message)
-        if kept is not None and kept.names.get(call_id) == name:
+        if kept is not None and kept.name == name:
             return kept
-        failed = (message.details or {}).get("status") == "failed"
-        response: dict[str, Any] = {"id": call_id} if self._call_ids else {}
-        response |= {"name": name, "response": {"error" if failed else "output": text_of(sent(message))}}
-        return self._keep(message, [{"functionResponse": response}], {call_id: name})
+        if message.role == "tool":
+            return self._keep(message, [self._response(message, name)], name)
+        return self._keep(message, self._said(message))
 
-    def _keep(self, message: Message, parts: list[Part], names: dict[str, str] | None = None) -> _Parts:
+    def _keep(self, message: Message, parts: list[Part], name: str = "") -> _Parts:
         role = "model" if message.role == "assistant" else "user"
-        names = names or {call.id: name_here(call.name) for call in message.calls()}
-        return self._kept.keep(message, _Parts(role, encoded(parts)[1:-1], names))
+        return self._kept.keep(message, _Parts(role, encoded(parts)[1:-1], name))
+
+    def _response(self, message: Message, name: str) -> Part:
+        failed = (message.details or {}).get("status") == "failed"
+        answer = {"error" if failed else "output": text_of(sent(message))}
+        call_id = {"id": message.tool_call_id or ""} if self._call_ids else {}
+        return {"functionResponse": {**call_id, "name": name_here(name), "response": answer}}
 
     def _said(self, message: Message, signed: bool = True) -> list[Part]:
         if message.role != "assistant":
@@ -152,8 +153,8 @@ class GeminiEncoder:
 
     def _call(self, raw: dict[str, Any]) -> Part:
         call = ToolCall.of(raw)
-        wire: dict[str, Any] = {"id": call.id} if self._call_ids else {}
-        return {"functionCall": {**wire, "name": name_here(call.name), "args": arguments_of(call)}}
+        call_id = {"id": call.id} if self._call_ids else {}
+        return {"functionCall": {**call_id, "name": name_here(call.name), "args": arguments_of(call)}}
 
     def _think_less(self, request: ModelRequest) -> bool:
         """Another level, then a budget in place of levels, then nothing said about thinking."""

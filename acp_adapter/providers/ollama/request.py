@@ -9,13 +9,22 @@ Form: `ChatRequest` in Ollama's API (docs/api.md, api/types.go).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from attrs import define, field, frozen
 
 from acp_adapter.providers.card import Effort
-from acp_adapter.providers.content import Encoded, arguments_of, encoded, media_of, name_of, sent, shown, text_of
+from acp_adapter.providers.content import (
+    Encoded,
+    arguments_of,
+    encoded,
+    media_of,
+    name_of,
+    sent,
+    shown,
+    text_of,
+    with_names,
+)
 from acp_adapter.providers.port import ModelRequest
 from acp_adapter.transcript import Message, Part, ToolCall
 
@@ -32,10 +41,10 @@ def has_only_levels(model: str) -> bool:
 
 @frozen
 class _Said:
-    """A message's bytes; `names` are those of its calls by id, or of the one call it answers."""
+    """A message's bytes; `name` is that of the call which it answers."""
 
     wire: bytes
-    names: dict[str, str]
+    name: str
 
 
 @define(eq=False)
@@ -60,7 +69,7 @@ class OllamaEncoder:
         """The whole body. `window` is in tokens; a prompt that is larger is refused and not cut, which would lose the
         conversation's beginning without a word."""
         messages = [encoded({"role": "system", "content": request.system})] if request.system else []
-        messages += [said.wire for said in self._in_order(request.messages) if said.wire]
+        messages += filter(None, (self._said(*each).wire for each in with_names(request.messages)))
         rest: dict[str, Any] = {"stream": True, "truncate": False, "shift": False}
         if options := _options(window, request.max_tokens):
             rest["options"] = options
@@ -84,29 +93,16 @@ class OllamaEncoder:
             return "low" if has_only_levels(self.model) else False
         return effort if self._think == "level" else True
 
-    def _in_order(self, messages: Sequence[Message]) -> Iterator[_Said]:
-        """A result is named like the call that it answers, which is one of the message with calls before it."""
-        names: dict[str, str] = {}
-        for message in messages:
-            if message.role == "tool":
-                name = names.get(message.tool_call_id or "") or name_of(message.tool_name or "")
-                yield self._answering(message, name)
-                continue
-            said = self._kept.get(message) or self._keep(message, _wire(message, sent(message)))
-            names = said.names or names
-            yield said
-
-    def _answering(self, message: Message, name: str) -> _Said:
-        call_id = message.tool_call_id or ""
+    def _said(self, message: Message, name: str) -> _Said:
         kept = self._kept.get(message)
-        if kept is not None and kept.names.get(call_id) == name:
+        if kept is not None and kept.name == name:
             return kept
-        wire = {"role": "tool", "tool_name": name, "tool_call_id": call_id, "content": text_of(sent(message))}
-        return self._keep(message, wire, {call_id: name})
+        if message.role == "tool":
+            return self._keep(message, _result(message, name), name)
+        return self._keep(message, _wire(message, sent(message)))
 
-    def _keep(self, message: Message, wire: dict[str, Any] | None, names: dict[str, str] | None = None) -> _Said:
-        names = names or {call.id: name_of(call.name) for call in message.calls()}
-        return self._kept.keep(message, _Said(encoded(wire) if wire else b"", names))
+    def _keep(self, message: Message, wire: dict[str, Any] | None, name: str = "") -> _Said:
+        return self._kept.keep(message, _Said(encoded(wire) if wire else b"", name))
 
     def _without_media(self, request: ModelRequest) -> bool:
         """Tell of the pictures of this request in words; whether there were any. New ones are tried."""
@@ -131,6 +127,12 @@ def _wire(message: Message, content: str | list[Part] | None) -> dict[str, Any] 
     if not text and not images:
         return None
     return {"role": message.role, "content": text, **({"images": images} if images else {})}
+
+
+def _result(message: Message, name: str) -> dict[str, Any]:
+    """The name is for most models' templates, the id for some."""
+    call = {"tool_name": name_of(name), "tool_call_id": message.tool_call_id or ""}
+    return {"role": "tool", **call, "content": text_of(sent(message))}
 
 
 def _assistant(message: Message, text: str) -> dict[str, Any] | None:
