@@ -20,6 +20,7 @@ from acp_adapter.agent.permissions import MODES
 from acp_adapter.cli.editors import EDITORS
 from acp_adapter.cli.main import COMMANDS, parser
 from acp_adapter.config import Config
+from acp_adapter.providers.apis import APIS
 from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES
 from acp_adapter.tools.toolbox import builtin_tools
 
@@ -176,6 +177,12 @@ def test_the_reference_has_every_provider_with_its_keys() -> None:
     for name, service in SERVICES.items():
         assert f"| `{name}` | {', '.join(f'`{key}`' for key in service.keys)} |" in text
     assert all(f"`{name}`" in text for name in LOOPBACK_SERVERS)
+
+
+def test_the_reference_has_every_api_that_a_server_may_speak() -> None:
+    text = (ROOT / "docs/reference/config.md").read_text("utf-8")
+    (line,) = re.findall(r"^api = .*", text, re.MULTILINE)
+    assert all(f"`{api}`" in line for api in APIS)
 
 
 def test_the_reference_has_every_permission_mode() -> None:
