@@ -11,6 +11,7 @@ from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.gemini.provider import GeminiProvider
 from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.ollama.provider import OllamaProvider
+from acp_adapter.providers.responses.provider import ResponsesProvider
 from acp_adapter.providers.services import dialect_at
 
 
@@ -43,6 +44,7 @@ def _chat(
 
 APIS: dict[str, _Make] = {
     "chat": _chat,
+    "responses": ResponsesProvider,
     "anthropic": AnthropicProvider,
     "gemini": GeminiProvider,
     "ollama": OllamaProvider,

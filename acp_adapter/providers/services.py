@@ -30,14 +30,18 @@ class Service:
 
 SERVICES = {
     "openai": Service(
-        "https://api.openai.com/v1", ("OPENAI_API_KEY",), "gpt-5-mini", Dialect(max_tokens="max_completion_tokens")
+        "https://api.openai.com/v1",
+        ("OPENAI_API_KEY",),
+        "gpt-5-mini",
+        Dialect(max_tokens="max_completion_tokens", cache_key=True),
+        "responses",
     ),
     "anthropic": Service("https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), "claude-sonnet-5-5", api="anthropic"),
     "openrouter": Service(
         "https://openrouter.ai/api/v1",
         ("OPENROUTER_API_KEY",),
         "openrouter/auto",
-        Dialect(echoes=frozenset({"reasoning_details"})),
+        Dialect(echoes=frozenset({"reasoning_details"}), effort="reasoning"),
     ),
     "gemini": Service(
         "https://generativelanguage.googleapis.com/v1beta",
@@ -56,13 +60,13 @@ SERVICES = {
         "https://api.deepseek.com/v1",
         ("DEEPSEEK_API_KEY",),
         "deepseek-flash",
-        Dialect(echoes=frozenset({"reasoning_content"})),
+        Dialect(echoes=frozenset({"reasoning_content"}), effort="thinking"),
     ),
     "moonshot": Service(
         "https://api.moonshot.ai/v1",
         ("MOONSHOT_API_KEY",),
         "kimi-latest",
-        Dialect(echoes=frozenset({"reasoning_content"})),
+        Dialect(echoes=frozenset({"reasoning_content"}), effort="thinking"),
     ),
     "xai": Service("https://api.x.ai/v1", ("XAI_API_KEY",), "grok-4.3"),
     "groq": Service("https://api.groq.com/openai/v1", ("GROQ_API_KEY",), "openai/gpt-oss-120b"),

@@ -15,12 +15,14 @@ from tests.clients.raw import RpcError
 from tests.providers.anthropic_server import AnthropicServer
 from tests.providers.gemini_server import GeminiServer
 from tests.providers.ollama_server import OllamaServer
+from tests.providers.responses_server import ResponsesServer
 from tests.stub_server import DROP, ERR, HANG, LEN, SHELL, C, R, StubServer, T
 
 SERVERS: dict[str, type[StubServer]] = {
     "anthropic": AnthropicServer,
     "gemini": GeminiServer,
     "ollama": OllamaServer,
+    "responses": ResponsesServer,
 }
 
 
@@ -74,7 +76,7 @@ async def test_the_beginning_of_a_request_is_the_same_bytes_over_turns_and_resta
     await client.load(session, native.project)
     await client.prompt(session, "third")
     for before, after in itertools.pairwise(native.model.requests):
-        said = before.body.get("contents") or before.body["messages"]
+        said = next(before.body[name] for name in ("contents", "input", "messages") if name in before.body)
         conversation = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode().rstrip(b"]}")
         end = before.raw.index(conversation) + len(conversation)
         assert after.raw[:end] == before.raw[:end]

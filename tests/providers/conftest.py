@@ -10,9 +10,11 @@ from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.gemini.provider import GeminiProvider
 from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.ollama.provider import OllamaProvider
+from acp_adapter.providers.responses.provider import ResponsesProvider
 from tests.providers.anthropic_server import AnthropicServer
 from tests.providers.gemini_server import GeminiServer
 from tests.providers.ollama_server import OllamaServer
+from tests.providers.responses_server import ResponsesServer
 from tests.stub_model import StubModel
 
 
@@ -37,6 +39,12 @@ def ollama_server() -> Iterator[OllamaServer]:
 @pytest.fixture
 def claude() -> Iterator[AnthropicServer]:
     with AnthropicServer() as running:
+        yield running
+
+
+@pytest.fixture
+def responses() -> Iterator[ResponsesServer]:
+    with ResponsesServer() as running:
         yield running
 
 
@@ -81,5 +89,14 @@ def claude_at(let_go: Callable[[Any], Any]) -> Callable[..., AnthropicProvider]:
     def make(server: AnthropicServer, **options: Any) -> Any:
         model = options.pop("model", server.model)
         return let_go(AnthropicProvider("anthropic", model, server.base_url, **options))
+
+    return make
+
+
+@pytest.fixture
+def responses_at(let_go: Callable[[Any], Any]) -> Callable[..., ResponsesProvider]:
+    def make(server: ResponsesServer, **options: Any) -> Any:
+        model = options.pop("model", server.model)
+        return let_go(ResponsesProvider("openai", model, server.base_url, **options))
 
     return make

@@ -294,3 +294,35 @@ def test_whatever_was_stored_the_strictest_server_takes_it(said: Any, calls: Any
     results = [Message("tool", got, tool_call_id=each.id) for each in calls]
     decoded = body(ChatEncoder("m", Dialect()), request(Message("user", text), assistant, *results, "go on"))
     assert complaint(decoded) is None
+
+
+@pytest.mark.parametrize(
+    ("service", "effort", "told"),
+    [
+        ("openai", "low", {"reasoning_effort": "low"}),
+        ("openai", "off", {"reasoning_effort": "none"}),
+        ("openrouter", "high", {"reasoning": {"effort": "high"}}),
+        ("openrouter", "off", {"reasoning": {"enabled": False}}),
+        ("deepseek", "medium", {"thinking": {"type": "enabled"}}),
+        ("moonshot", "off", {"thinking": {"type": "disabled"}}),
+        ("groq", None, {}),
+    ],
+)
+def test_how_much_to_reason_is_said_in_the_service_s_own_words(service: str, effort: Any, told: dict[str, Any]) -> None:
+    body = json.loads(ChatEncoder("m", SERVICES[service].dialect).body(request("hi", effort=effort)))
+    assert {name: body[name] for name in ("reasoning_effort", "reasoning", "thinking") if name in body} == told
+
+
+def test_a_server_that_can_t_be_told_how_much_to_reason_is_not_told_again() -> None:
+    encoder = ChatEncoder("m", Dialect())
+    asked = request("hi", effort="off")
+    assert encoder.adapt("Unsupported value: 'reasoning_effort' does not support 'none' with this model.", asked)
+    assert "reasoning_effort" not in json.loads(encoder.body(asked))
+    assert encoder.adapt("Use /v1/responses or set reasoning_effort to 'none' to call functions.", asked)
+    assert json.loads(encoder.body(asked))["reasoning_effort"] == "none"
+
+
+def test_only_a_service_that_knows_the_key_is_given_one() -> None:
+    asked = request("hi", session="s-1")
+    assert json.loads(ChatEncoder("m", SERVICES["openai"].dialect).body(asked))["prompt_cache_key"] == "s-1"
+    assert "prompt_cache_key" not in json.loads(ChatEncoder("m", Dialect()).body(asked))

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 from attrs import define, field, frozen
 
+from acp_adapter.providers.card import Effort
 from acp_adapter.providers.content import MEDIA_PARTS, Encoded, arguments_of, encoded, name_of, sent, shown, text_of
 from acp_adapter.providers.port import ModelRequest
 from acp_adapter.transcript import Message, Part, ToolCall
@@ -24,17 +25,24 @@ MEDIA = re.compile(r"image|audio|vision|visual|multi-?modal|mmproj|content type"
 """In the complaints of servers about models that take text only."""
 
 
+EffortForm = Literal["reasoning_effort", "reasoning", "thinking"]
+
+
 @frozen
 class Dialect:
     """Where servers of the OpenAI form differ. See `acp_adapter.providers.services` for who speaks which.
 
     `echoes` are the fields of an assistant message that this server sends and needs back; all others refuse them.
     `call_ids` is the form that tool call ids must have (OpenAI takes 40 characters); others are sent as a digest.
+    `effort` is the field in which it is told how much to reason, `cache_key` whether it keeps conversations apart by
+    a key.
     """
 
     max_tokens: str = "max_tokens"
     echoes: frozenset[str] = frozenset()
     call_ids: str = r"[^\s]{1,40}"
+    effort: EffortForm = "reasoning_effort"
+    cache_key: bool = False
 
 
 @define(eq=False)
@@ -46,6 +54,7 @@ class ChatEncoder:
     _counts: bool = True
     _max_tokens: str = field(init=False)
     _effort: str | None = None
+    _tells_effort: bool = True
     _kept: Encoded[bytes] = field(factory=Encoded, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -57,6 +66,8 @@ class ChatEncoder:
             self._counts = False
         elif self._max_tokens == "max_tokens" and "max_completion_tokens" in complaint:
             self._max_tokens = "max_completion_tokens"
+        elif self._tells_effort and request.effort and re.search(r"reasoning|thinking|effort", complaint):
+            self._tells_effort = False
         elif self._effort is None and "reasoning_effort" in complaint and "none" in complaint:
             # Some models of OpenAI call functions in this API only without reasoning, and say so.
             self._effort = "none"
@@ -71,8 +82,12 @@ class ChatEncoder:
         rest: dict[str, Any] = {"stream": True}
         if self._counts:
             rest["stream_options"] = {"include_usage": True}
+        if request.effort and self._tells_effort:
+            rest |= _effort(self.dialect.effort, request.effort)
         if self._effort:
             rest["reasoning_effort"] = self._effort
+        if self.dialect.cache_key and request.session:
+            rest["prompt_cache_key"] = request.session
         if request.max_tokens:
             rest[self._max_tokens] = request.max_tokens
         if request.tools:
@@ -138,6 +153,16 @@ class ChatEncoder:
         if re.fullmatch(self.dialect.call_ids, call_id):
             return call_id
         return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
+
+
+def _effort(form: EffortForm, effort: Effort) -> dict[str, Any]:
+    """How much to reason, as OpenAI, OpenRouter and DeepSeek want to be told."""
+    off = effort == "off"
+    if form == "thinking":
+        return {"thinking": {"type": "disabled" if off else "enabled"}}
+    if form == "reasoning":
+        return {"reasoning": {"enabled": False} if off else {"effort": effort}}
+    return {"reasoning_effort": "none" if off else effort}
 
 
 def _object(call: ToolCall) -> str:
