@@ -24,6 +24,8 @@ T = TypeVar("T")
 Role = Literal["system", "user", "assistant", "tool"]
 Part = dict[str, Any]
 """One OpenAI content part (`text`, `image_url`, `input_audio`, …) or one ACP `resource`/`resource_link` block."""
+Content = str | list[Part]
+"""What a message holds: plain text, or parts in order."""
 
 
 def new_id() -> str:
@@ -116,7 +118,8 @@ class Store(Protocol):
         ...
 
     async def save_draft(self, session_id: str, message: Message) -> None:
-        """Remember a message that is still being streamed, so that a killed process loses at most its tail."""
+        """Remember a message that is still being streamed, or that waits for its place, so that a killed process
+        loses at most a tail."""
         ...
 
     async def compress(self, session_id: str, summary: Message, tail: Sequence[Message]) -> list[Message]:
@@ -195,6 +198,11 @@ class Transcript:
         if self._store and not self._unsaved:
             with contextlib.suppress(LedgerError):
                 await uninterrupted(self._store.save_draft(self.session_id, message))
+
+    async def hold(self, message: Message) -> None:
+        """Store a message whose place is not known yet; the append that follows puts it there. Raises LedgerError."""
+        if self._store:
+            await uninterrupted(self._store.save_draft(self.session_id, message))
 
     async def compress(self, summary: Message, tail: Sequence[Message]) -> None:
         """Go on with `summary` and `tail`, which are messages of this transcript. Raises LedgerError: unchanged."""

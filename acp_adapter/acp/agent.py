@@ -12,19 +12,19 @@ from typing import Any
 
 from acp_adapter.acp import types
 from acp_adapter.acp.client import EditorClient
-from acp_adapter.acp.commands import BASIC, Asked, Command, named
+from acp_adapter.acp.commands import panel
+from acp_adapter.acp.commands.command import Asked, Named
 from acp_adapter.acp.content import content_of
 from acp_adapter.acp.converter import structure, unstructure
 from acp_adapter.acp.handshake import METHOD_ID, negotiate
-from acp_adapter.acp.ledger_commands import LEDGER
 from acp_adapter.acp.options import checked_mode, checked_model, modes_of, options_of
 from acp_adapter.acp.peer import Handler, Peer
 from acp_adapter.acp.services import Services
-from acp_adapter.acp.session import Emit, SessionState
+from acp_adapter.acp.session import SessionState
 from acp_adapter.acp.session_manager import SessionManager
 from acp_adapter.acp.updates import Presents, stamp, updates_of
+from acp_adapter.agent.calls import Emit
 from acp_adapter.agent.events import Noticed, ToolCallChanged, ToolCallStarted, TurnEvent
-from acp_adapter.agent.loop import StopReason
 from acp_adapter.agent.models import Models, Wanted
 from acp_adapter.agent.projection import events_of, running_elsewhere
 from acp_adapter.config import Config
@@ -164,9 +164,9 @@ class AcpAgent:
     async def prompt(self, params: types.PromptRequest) -> types.PromptResponse:
         content = content_of([unstructure(block) for block in params.prompt])
         session = await self._sessions.find(params.session_id)
-        if isinstance(content, str) and (found := named(content, COMMANDS)):
-            command, argument = found
-            return types.PromptResponse(await command.run(Asked(argument, session, self._sessions, self._services)))
+        if (named := Named.of(content)) and (command := panel.command(named.name)):
+            asked = Asked(named.argument, content, named.attached, session, self._sessions, self._services)
+            return types.PromptResponse(await command.run(asked))
         return types.PromptResponse(await session.prompt(content))
 
     async def cancel(self, params: types.CancelNotification) -> None:
@@ -228,6 +228,8 @@ class AcpAgent:
         if session.agent.streaming and (partial := session.agent.streaming.partial()):
             for event in events_of([partial]):
                 session.emit(event)
+        for event in events_of(session.agent.steering.waiting):
+            session.emit(event)
 
     def _introduce(self, session: SessionState) -> None:
         """What the client learns about a session after the response that made it known."""
@@ -235,7 +237,7 @@ class AcpAgent:
         self._peer.after_response(lambda: self._tell_commands(session))
 
     def _tell_commands(self, session: SessionState) -> None:
-        self._update(session.id, types.AvailableCommandsUpdate([command.advertised() for command in COMMANDS]))
+        self._update(session.id, types.AvailableCommandsUpdate([command.advertised() for command in panel.COMMANDS]))
         looking = asyncio.create_task(self._tell_what_is_found(session))
         self._background.add(looking)
         looking.add_done_callback(self._background.discard)
@@ -258,14 +260,6 @@ class AcpAgent:
 
     def _tell_options(self, session: SessionState) -> None:
         self._update(session.id, types.ConfigOptionUpdate(self._options(session)))
-
-
-async def _help(asked: Asked) -> StopReason:
-    rows = [f"- `/{each.name}{' ' + each.hint if each.hint else ''}`: {each.description}" for each in COMMANDS]
-    return asked.say("\n".join(["Commands in this panel:", "", *rows]))
-
-
-COMMANDS = [Command("help", "What can be done from this prompt", _help), *BASIC, *LEDGER]
 
 
 def _info(listed: ListedSession) -> types.SessionInfo:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,12 +16,14 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from acp_adapter.acp.chosen_model import ChosenModel
 from acp_adapter.acp.client import EditorClient
 from acp_adapter.acp.lease import leased
 from acp_adapter.acp.services import Services
+from acp_adapter.acp.titles import Title
 from acp_adapter.acp.turns import Turn, Turns
-from acp_adapter.agent.calls import Workspace
-from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, TitleChanged, TurnEvent
+from acp_adapter.agent.calls import Emit, Workspace
+from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk
 from acp_adapter.agent.expansion import attachments, expanded
 from acp_adapter.agent.gate import Gate
 from acp_adapter.agent.loop import AIAgent, StopReason
@@ -30,22 +31,17 @@ from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
 from acp_adapter.agent.projection import events_since
 from acp_adapter.agent.system_prompt import system_prompt
-from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable, ProviderError
+from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
-from acp_adapter.providers.port import Provider
-from acp_adapter.transcript import Message, Part, Transcript, new_id
+from acp_adapter.transcript import Content, Message, Transcript, new_id
 
 log = logging.getLogger(__name__)
-
-Emit = Callable[[TurnEvent], None]
-
-TITLE_LENGTH = 60
 
 
 @define(eq=False)
 class SessionState:
-    """A live session. `wanted` is the model it runs on; the first turn fills in an automatic choice.
+    """A live session.
 
     `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
     option `mode` and a restart all lead to this one value.
@@ -59,9 +55,9 @@ class SessionState:
     client: EditorClient
     services: Services
     emit: Emit
+    chosen: ChosenModel
+    title: Title
     mode: Mode = "ask"
-    wanted: Wanted = field(factory=Wanted)
-    title: str | None = None
     mcp_servers: list[Any] = field(factory=list)
     greetings: list[Noticed] = field(factory=list)
     options_changed: Callable[[], None] = field(default=lambda: None)
@@ -70,9 +66,10 @@ class SessionState:
 
     def __attrs_post_init__(self) -> None:
         self.turns = Turns(self._alone)
+        self.chosen.changed = lambda: self.options_changed()
         gate = Gate(lambda: self.mode, self.workspace, lambda: self.services.rules(self.cwd), self.client.ask)
         self.agent = AIAgent(
-            choose=self._choose_model,
+            choose=self.chosen.provider,
             tools=self.services.tools,
             transcript=self.transcript,
             system_prompt=self.system_prompt,
@@ -89,7 +86,7 @@ class SessionState:
     @property
     def model(self) -> str | None:
         """`provider:model`, None while the choice is automatic and not made yet."""
-        return self.wanted.name
+        return self.chosen.wanted.name
 
     @property
     def history(self) -> list[Message]:
@@ -100,10 +97,26 @@ class SessionState:
         """Set from a cancel until the next turn begins."""
         return self.turns.cancel_event
 
-    async def prompt(self, content: str | list[Part]) -> StopReason:
-        """Answer in turn, after the prompts that came before. Raises what ended the turn. See `Turns.take`."""
-        prompt = Message(role="user", content=content)
-        return await self.turns.take(lambda turn: self._answer(turn, prompt))
+    async def prompt(self, content: Content, sent: Content | None = None) -> StopReason:
+        """Answer in turn, after the prompts that came before. Raises what ended the turn. See `Turns.take`.
+
+        `sent` is what the model reads in the place of `content`, where that is a command.
+        """
+        return await self._in_turn(Message(role="user", content=content, api_content=sent))
+
+    async def steer(self, content: Content, sent: Content) -> StopReason:
+        """Have the running turn see it at its next step; answered as soon as it is stored. Else it is a prompt."""
+        message = await self._expanded(Message(role="user", content=content, api_content=sent))
+        if not await self.agent.steer(message):
+            return await self._in_turn(message)
+        if not self.agent.is_speaking:
+            self.emit(Noticed("info", "The model reads this at its next step."))
+        return "end_turn"
+
+    async def say(self, text: str) -> None:
+        """Show Markdown that is no part of the conversation, and not in the middle of a message."""
+        await self.agent.quiet()
+        self.emit(TextChunk(new_id(), text))
 
     def cancel(self) -> None:
         """Stop the running turn, if any. Prompts that wait behind it are not touched."""
@@ -117,12 +130,7 @@ class SessionState:
 
     async def set_model(self, model: str | None) -> None:
         """Change the model from the next turn on; None is the automatic choice. Raises LedgerError."""
-        await self._record_model(Wanted.of(model))
-
-    async def _record_model(self, wanted: Wanted) -> None:
-        config = {"provider": wanted.provider, "base_url": wanted.base_url}
-        await self.services.ledger(SessionDB.update_session, self.id, model=wanted.model, model_config=config)
-        self.wanted = wanted
+        await self.chosen.set(Wanted.of(model))
 
     @property
     def additional(self) -> list[str]:
@@ -175,15 +183,9 @@ class SessionState:
 
         async def work(turn: Turn) -> StopReason:
             gone = await self.undo()
-            return await self._answer(turn, Message(role="user", content=gone.content))
+            return await self._answer(turn, Message(role="user", content=gone.content, api_content=gone.api_content))
 
         return await self.turns.take(work)
-
-    async def rename(self, title: str) -> None:
-        """Raises InvalidParams where another session has that title, or it is longer than 100 characters."""
-        await self.services.ledger(SessionDB.update_session, self.id, title=title)
-        self.title = title
-        self.emit(TitleChanged(title, time.time()))
 
     async def usage(self) -> SessionRow:
         """The session's counters, as the ledger has them."""
@@ -200,20 +202,24 @@ class SessionState:
         """Merge values into the session's `model_config` in the ledger. Raises LedgerError."""
         await self.services.ledger(SessionDB.update_session, self.id, model_config=config)
 
+    async def _in_turn(self, prompt: Message) -> StopReason:
+        return await self.turns.take(lambda turn: self._answer(turn, prompt))
+
     async def _answer(self, turn: Turn, unread: Message) -> StopReason:
-        await self._entitle(unread)
-        await self._store_instructions()
-        if turn.cancelled:
-            await self.agent.keep(unread)
-            return "cancelled"
-        turn.run()
-        prompt = await self._expanded(unread)
-        self._greet()
-        try:
-            return await self.agent.run_turn(prompt)
-        except AuthRequired as missing:
-            self.emit(TextChunk(new_id(), missing.message))
-            raise
+        async with self.agent.steering.listening():
+            await self.title.take_first_words(unread)
+            await self._store_instructions()
+            if turn.cancelled:
+                await self.agent.keep(unread)
+                return "cancelled"
+            turn.run()
+            prompt = await self._expanded(unread)
+            self._greet()
+            try:
+                return await self.agent.run_turn(prompt)
+            except AuthRequired as missing:
+                self.emit(TextChunk(new_id(), missing.message))
+                raise
 
     def _greet(self) -> None:
         """Say what had to wait for a turn: outside of one, an editor may not show it."""
@@ -241,25 +247,13 @@ class SessionState:
 
     async def _expanded(self, prompt: Message) -> Message:
         """With what the model is sent in place of links. Cancelled meanwhile, the prompt is kept as it is."""
+        meant = prompt.content if prompt.api_content is None else prompt.api_content
         try:
-            sent = await expanded(prompt.content, attachments(self.workspace))
+            sent = await expanded(meant, attachments(self.workspace))
         except asyncio.CancelledError:
             await self.agent.keep(prompt)
             raise
-        return evolve(prompt, api_content=sent)
-
-    async def _entitle(self, prompt: Message) -> None:
-        """Name an unnamed session after its first prompt."""
-        words = " ".join(prompt.text().split())
-        if self.title or not words:
-            return
-        base = words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
-        ledger = self.services.ledger
-        with contextlib.suppress(LedgerError, InvalidParams):
-            title = await ledger(SessionDB.next_title, base)
-            await ledger(SessionDB.update_session, self.id, title=title)
-            self.title = title
-            self.emit(TitleChanged(self.title, prompt.timestamp))
+        return prompt if sent is None else evolve(prompt, api_content=sent)
 
     async def _store_instructions(self) -> None:
         """Keep the system prompt as a snapshot, where the ledger has none of this session yet."""
@@ -267,17 +261,3 @@ class SessionState:
             with contextlib.suppress(LedgerError):
                 await self.services.ledger(SessionDB.update_session, self.id, system_prompt=self.system_prompt)
                 self.is_instructed = True
-
-    async def _choose_model(self) -> Provider:
-        provider, notice = await self.services.models.get(self.wanted, self._tell_retry)
-        chosen = Wanted(provider.name, provider.model, provider.base_url or None)
-        if chosen != self.wanted:
-            with contextlib.suppress(LedgerError):
-                await self._record_model(chosen)
-            self.options_changed()
-        if notice:
-            self.emit(Noticed("warning", notice))
-        return provider
-
-    def _tell_retry(self, error: ProviderError, delay: float) -> None:
-        self.emit(Noticed("warning", f"{error.message} Trying again in {delay:.0f} s."))

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from acp_adapter.acp.chosen_model import ChosenModel
 from acp_adapter.acp.client import EditorClient
 from acp_adapter.acp.services import Services
-from acp_adapter.acp.session import Emit, SessionState
-from acp_adapter.agent.calls import Workspace
+from acp_adapter.acp.session import SessionState
+from acp_adapter.acp.titles import Title
+from acp_adapter.agent.calls import Emit, Workspace
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import MODES, Mode
 from acp_adapter.agent.system_prompt import system_prompt
@@ -148,7 +150,8 @@ class SessionManager:
         mcp_servers: Sequence[Any],
     ) -> SessionState:
         """`row` is where the conversation goes on; `session_id` is the id that the editor knows it by."""
-        client = self._client_of(session_id)
+        client, emit = self._client_of(session_id), self._emit_of(session_id)
+        wanted = Wanted(row.model_config.get("provider"), row.model, row.model_config.get("base_url"))
         roots = _resolved(folders)
         session = SessionState(
             id=session_id,
@@ -158,10 +161,10 @@ class SessionManager:
             is_instructed=bool(row.system_prompt),
             client=client,
             services=self._services,
-            emit=self._emit_of(session_id),
+            emit=emit,
+            chosen=ChosenModel(session_id, self._services, emit, wanted),
+            title=Title(session_id, self._services.ledger, emit, row.title),
             mode=_mode(row.model_config.get("mode")),
-            wanted=Wanted(row.model_config.get("provider"), row.model, row.model_config.get("base_url")),
-            title=row.title,
             mcp_servers=list(mcp_servers),
         )
         self._live[session_id] = session

@@ -11,10 +11,12 @@ INTERVAL = 0.3
 
 
 class StreamingAnswer:
-    """One assistant message in the making. `settle()` must be awaited before the final message is appended."""
+    """One assistant message in the making. `settle()` must be awaited before the final message is appended; `over` is
+    set when nothing more comes."""
 
     def __init__(self, transcript: Transcript) -> None:
         self.id = new_id()
+        self.over = asyncio.Event()
         self._transcript = transcript
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -27,6 +29,11 @@ class StreamingAnswer:
         self._unsaved = True
         if self._saving is None or self._saving.done():
             self._saving = asyncio.create_task(self._save())
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything of it has been shown."""
+        return bool(self._text or self._reasoning)
 
     def partial(self, finish_reason: str | None = None) -> Message | None:
         """What has come so far, None where nothing has."""

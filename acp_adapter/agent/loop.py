@@ -1,6 +1,6 @@
 """AIAgent: one turn of a model with its tools.
 
-    keep the prompt → model step → its calls, together → model step → … → a stop reason
+    keep the prompt → model step → its calls, together → what the user said meanwhile → model step → … → a stop reason
 
 Whatever ends a turn (done, cancelled, provider error, bug), every tool call has exactly one result afterwards, in
 memory and in the ledger, so that the next turn is valid for the strictest provider.
@@ -21,6 +21,7 @@ from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
 from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, ToolCallStarted
 from acp_adapter.agent.projection import details_of, started, thought_id
+from acp_adapter.agent.steering import Steering
 from acp_adapter.errors import (
     BrokenStream,
     ContextTooLong,
@@ -65,10 +66,12 @@ class AIAgent:
     announced: dict[str, ToolCallStarted] = field(factory=dict, init=False)
     streaming: StreamingAnswer | None = field(default=None, init=False)
     context: Context = field(init=False)
+    steering: Steering = field(init=False)
     _warned: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.context = Context(self.transcript, self.system_prompt, lambda: self.tools, self.emit)
+        self.steering = Steering(self.transcript, self.keep, self._tell_unsaved)
 
     async def run_turn(self, prompt: Message) -> StopReason:
         """Answer `prompt`. Raises ProviderError; partial answers are kept. A cancelled task keeps what was
@@ -86,14 +89,32 @@ class AIAgent:
             await self._rewind(prompt)
         return stop
 
+    async def steer(self, message: Message) -> bool:
+        """Have the running turn see it at its next step; stored before this returns. False where no turn listens."""
+        return await self.steering.add(message)
+
+    @property
+    def is_speaking(self) -> bool:
+        """Whether the editor has been shown the beginning of a message that goes on."""
+        return self.streaming is not None and self.streaming.begun
+
+    async def quiet(self) -> None:
+        """Wait for a moment between two messages."""
+        while self.streaming and self.streaming.begun:
+            await self.streaming.over.wait()
+
     async def keep(self, *messages: Message, usage: Usage | None = None) -> None:
         """Append to the transcript. What the ledger refuses stays in memory, and the user is told once a turn."""
         try:
-            await self.transcript.append(*messages, usage=usage)
+            if messages:
+                await self.transcript.append(*messages, usage=usage)
         except LedgerError as fault:
-            if not self._warned:
-                self._warned = True
-                self.emit(Noticed("error", "This conversation is not being saved", fault.message))
+            self._tell_unsaved(fault)
+
+    def _tell_unsaved(self, fault: LedgerError) -> None:
+        if not self._warned:
+            self._warned = True
+            self.emit(Noticed("error", "This conversation is not being saved", fault.message))
 
     async def close_open_calls(self, reason: str) -> None:
         """Give every call that was not even begun a failed result."""
@@ -123,9 +144,14 @@ class AIAgent:
         runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit, self.announced)
         for _ in range(self.max_steps):
             completed = await self._model_step_with_room(provider)
-            if completed.finish_reason in ("length", "content_filter") or not completed.message.tool_calls:
+            if completed.message.tool_calls and completed.finish_reason not in ("length", "content_filter"):
+                await runner.run(completed.message.calls())
+                said = self.steering.take()
+            elif completed.finish_reason == "content_filter" or not (said := self.steering.last_words()):
                 return STOPS.get(completed.finish_reason, "end_turn")
-            await runner.run(completed.message.calls())
+            else:
+                await self.close_open_calls("The answer ended before this call was complete.")
+            await self.keep(*said)
         return "max_turn_requests"
 
     async def compact(self, focus: str | None = None) -> None:
@@ -153,6 +179,7 @@ class AIAgent:
             raise
         finally:
             self.streaming = None
+            answer.over.set()
         await answer.settle()
         message = self._with_new_call_ids(completed.message)
         message = evolve(message, id=answer.id, finish_reason=completed.finish_reason)

@@ -1,4 +1,5 @@
-"""Messages that are still being streamed: kept apart from the history, so that a killed process loses only a tail."""
+"""Messages that have no place yet, still being streamed or said to a running turn: kept apart from the history, so that
+a killed process loses only a tail."""
 
 from __future__ import annotations
 
@@ -28,15 +29,19 @@ def drop(sql: sqlite3.Connection, session_id: str, message_id: str) -> None:
 
 
 def left(sql: sqlite3.Connection, session_id: str) -> list[Message]:
-    """The drafts that nobody finished, oldest first, as messages that were interrupted.
+    """The drafts that nobody finished: answers as they were interrupted, then what the user said meanwhile, in order.
 
     Calls in them never ran and may be cut off in mid-argument, so they are left out.
     """
     rows = sql.execute(
         "SELECT message FROM message_drafts WHERE session_id = ? ORDER BY saved_at, message_id", (session_id,)
     )
-    drafts = [_of_json(row[0]) for row in rows]
-    return [evolve(draft, finish_reason="interrupted", tool_calls=None) for draft in drafts]
+    drafts = sorted((_of_json(row[0]) for row in rows), key=lambda draft: draft.role == "user")
+    return [draft if draft.role == "user" else _interrupted(draft) for draft in drafts]
+
+
+def _interrupted(draft: Message) -> Message:
+    return evolve(draft, finish_reason="interrupted", tool_calls=None)
 
 
 def _of_json(text: str) -> Message:

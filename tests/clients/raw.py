@@ -224,6 +224,7 @@ class RawClient:
         if future is None or future.done():
             return
         for turn in [turn for turn in self._turns if turn.id == data["id"]]:
+            turn.begun()  # where it did not wait for the turn before it: a word to the running one
             turn.ended(data)
             self._turns.remove(turn)
             self._begin_next(turn.session)

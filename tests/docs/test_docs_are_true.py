@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from attrs import fields
 
-from acp_adapter.acp.agent import COMMANDS as PROMPT_COMMANDS
+from acp_adapter.acp.commands.panel import COMMANDS as PROMPT_COMMANDS
 from acp_adapter.agent.permissions import MODES
 from acp_adapter.cli.editors import EDITORS
 from acp_adapter.cli.main import COMMANDS, parser

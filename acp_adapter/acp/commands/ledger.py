@@ -1,11 +1,11 @@
-"""Slash commands on the ledger: search, sessions, tree, branch, undo, retry, title."""
+"""Slash commands on the ledger: search, sessions, tree, branch, title."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 
-from acp_adapter.acp.commands import Asked, Command
+from acp_adapter.acp.commands.command import Asked, Command
 from acp_adapter.agent.loop import StopReason
 from acp_adapter.errors import InvalidParams
 from acp_adapter.ledger.db import SessionDB
@@ -19,24 +19,24 @@ TREE = 200
 
 async def search(asked: Asked) -> StopReason:
     if not asked.argument:
-        return asked.say('Say what to look for: `/search words that must all occur`, or `/search "a phrase"`.')
+        return await asked.say('Say what to look for: `/search words that must all occur`, or `/search "a phrase"`.')
     hits = await asked.services.ledger(SessionDB.search, asked.argument, limit=SHOWN)
     if not hits:
-        return asked.say(f"No session holds `{asked.argument}`.")
-    return asked.say("\n".join([f"{len(hits)} passages, the best first:", "", *map(_hit_line, hits)]))
+        return await asked.say(f"No session holds `{asked.argument}`.")
+    return await asked.say("\n".join([f"{len(hits)} passages, the best first:", "", *map(_hit_line, hits)]))
 
 
 async def list_sessions(asked: Asked) -> StopReason:
     page = await _page(asked, SHOWN)
     rows = [f"- {_label(listed)}" for listed in page.sessions]
     more = ["", "`acp-adapter sessions` in a terminal lists them all."] if page.next_cursor else []
-    return asked.say("\n".join([f"Sessions in `{asked.session.cwd}`:", "", *rows, *more]))
+    return await asked.say("\n".join([f"Sessions in `{asked.session.cwd}`:", "", *rows, *more]))
 
 
 async def tree(asked: Asked) -> StopReason:
     page = await _page(asked, TREE)
     lines = await asked.services.ledger(_tree_text, page.sessions, asked.session.id)
-    return asked.say(f"Sessions in `{asked.session.cwd}` and their branches:\n\n```\n{lines}\n```")
+    return await asked.say(f"Sessions in `{asked.session.cwd}` and their branches:\n\n```\n{lines}\n```")
 
 
 async def branch(asked: Asked) -> StopReason:
@@ -45,31 +45,19 @@ async def branch(asked: Asked) -> StopReason:
     upto = _message_id(asked) if asked.argument else None
     made = await asked.sessions.fork(session.id, str(session.cwd), session.additional, session.mcp_servers, upto)
     where = f" up to message `{upto}`" if upto else ""
-    return asked.say(
-        f"A branch of this session{where} is stored as **{made.title or made.id}** (`{made.id}`). Open it from your "
-        f"editor's session list, or with `acp-adapter chat --resume {made.id}`. This session stays as it is."
+    return await asked.say(
+        f"A branch of this session{where} is stored as **{made.title.text or made.id}** (`{made.id}`). Open it from "
+        f"your editor's session list, or with `acp-adapter chat --resume {made.id}`. This session stays as it is."
     )
-
-
-async def undo(asked: Asked) -> StopReason:
-    return await asked.session.turns.take(lambda _: _undo(asked))
-
-
-async def retry(asked: Asked) -> StopReason:
-    return await asked.session.retry()
 
 
 async def title(asked: Asked) -> StopReason:
     if not asked.argument:
-        return asked.say(f"This session's title: **{asked.session.title or '(none)'}**. `/title WORDS` changes it.")
-    await asked.session.rename(asked.argument)
-    return asked.say(f"This session is now called **{asked.session.title}**.")
-
-
-async def _undo(asked: Asked) -> StopReason:
-    gone = await asked.session.undo()
-    text = " ".join(gone.text().split())
-    return asked.say(f"Taken back, with all that followed: “{text[:200]}”. Files stay as they are.")
+        return await asked.say(
+            f"This session's title: **{asked.session.title.text or '(none)'}**. `/title WORDS` changes it."
+        )
+    await asked.session.title.rename(asked.argument)
+    return await asked.say(f"This session is now called **{asked.session.title.text}**.")
 
 
 async def _page(asked: Asked, limit: int) -> Page:
@@ -117,7 +105,5 @@ LEDGER = [
     Command("sessions", "List this folder's sessions", list_sessions),
     Command("tree", "Show this folder's sessions and their branches", tree),
     Command("branch", "Go on in a copy; this session stays as it is", branch, "[MESSAGE]"),
-    Command("undo", "Take back the last prompt and its answer", undo),
-    Command("retry", "Take back the last answer and ask again", retry),
     Command("title", "Show or set this session's title", title, "[WORDS]"),
 ]

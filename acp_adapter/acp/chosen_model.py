@@ -1,0 +1,48 @@
+"""The model that one session runs on: the one on record, or the automatic choice, which goes on record when made."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from attrs import define, field
+
+from acp_adapter.acp.services import Services
+from acp_adapter.agent.calls import Emit
+from acp_adapter.agent.events import Noticed
+from acp_adapter.agent.models import Wanted
+from acp_adapter.errors import LedgerError, ProviderError
+from acp_adapter.ledger.db import SessionDB
+from acp_adapter.providers.port import Provider
+
+
+@define(eq=False)
+class ChosenModel:
+    """`wanted` is what is on record; `changed` is called when the automatic choice has been made."""
+
+    session_id: str
+    services: Services
+    emit: Emit
+    wanted: Wanted = field(factory=Wanted)
+    changed: Callable[[], None] = field(default=lambda: None)
+
+    async def set(self, wanted: Wanted) -> None:
+        """Use another one from the next turn on. Raises LedgerError."""
+        config = {"provider": wanted.provider, "base_url": wanted.base_url}
+        await self.services.ledger(SessionDB.update_session, self.session_id, model=wanted.model, model_config=config)
+        self.wanted = wanted
+
+    async def provider(self) -> Provider:
+        """The model's provider, chosen now where it was not. Raises AuthRequired and ProviderError."""
+        provider, notice = await self.services.models.get(self.wanted, self._tell_retry)
+        found = Wanted(provider.name, provider.model, provider.base_url or None)
+        if found != self.wanted:
+            with contextlib.suppress(LedgerError):
+                await self.set(found)
+            self.changed()
+        if notice:
+            self.emit(Noticed("warning", notice))
+        return provider
+
+    def _tell_retry(self, error: ProviderError, delay: float) -> None:
+        self.emit(Noticed("warning", f"{error.message} Trying again in {delay:.0f} s."))

@@ -1,0 +1,37 @@
+"""Slash commands for what is set in a session: mode, model."""
+
+from __future__ import annotations
+
+from acp_adapter.acp.commands.command import Asked, Command
+from acp_adapter.acp.options import MODE_TEXTS, checked_mode, checked_model
+from acp_adapter.agent.loop import StopReason
+
+
+async def show_mode(asked: Asked) -> StopReason:
+    session = asked.session
+    if asked.argument:
+        await session.set_mode(checked_mode(asked.argument))
+        session.options_changed()
+        return await asked.say(f"Permissions: **{session.mode}**. {MODE_TEXTS[session.mode][1]}")
+    rows = [f"- `{mode}`{' (now)' if mode == session.mode else ''}: {text}" for mode, (_, text) in MODE_TEXTS.items()]
+    return await asked.say("\n".join(["Permission modes, set with `/mode NAME`:", "", *rows]))
+
+
+async def show_model(asked: Asked) -> StopReason:
+    session = asked.session
+    offered = await asked.services.models.offered()
+    if asked.argument:
+        await session.set_model(checked_model(asked.argument, session, offered))
+        session.options_changed()
+        return await asked.say(
+            f"The next prompt is answered by **{session.model or 'the first model that is reachable'}**."
+        )
+    rows = [f"- `{choice.provider}:{choice.model}`" for choice in offered]
+    now = session.model or "auto"
+    return await asked.say("\n".join([f"Now: `{now}`. To change it: `/model NAME`, one of", "", "- `auto`", *rows]))
+
+
+CHOICES = [
+    Command("mode", "Show or set what runs without asking", show_mode, "[MODE]"),
+    Command("model", "Show or choose the model", show_model, "[PROVIDER:MODEL]"),
+]

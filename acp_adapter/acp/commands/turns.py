@@ -1,0 +1,53 @@
+"""Slash commands on turns: queue, steer, stop, compact, undo, retry."""
+
+from __future__ import annotations
+
+from acp_adapter.acp.commands.command import Asked, Command
+from acp_adapter.agent.loop import StopReason
+
+
+async def queue(asked: Asked) -> StopReason:
+    if not asked.argument:
+        return await asked.say("Say what comes next: `/queue and then run the tests`. A second prompt waits too.")
+    return await asked.session.prompt(asked.content, asked.meaning(asked.argument))
+
+
+async def steer(asked: Asked) -> StopReason:
+    if not asked.argument:
+        return await asked.say("Say what the model should know while it works: `/steer use the other folder`.")
+    return await asked.session.steer(asked.content, asked.meaning(asked.argument))
+
+
+async def stop(asked: Asked) -> StopReason:
+    if not asked.session.turns.busy:
+        return await asked.say("Nothing runs here.")
+    asked.session.cancel()
+    return await asked.say("Stopped.")
+
+
+async def compact(asked: Asked) -> StopReason:
+    return await asked.session.compact(asked.argument or None)
+
+
+async def undo(asked: Asked) -> StopReason:
+    return await asked.session.turns.take(lambda _: _undo(asked))
+
+
+async def retry(asked: Asked) -> StopReason:
+    return await asked.session.retry()
+
+
+async def _undo(asked: Asked) -> StopReason:
+    gone = await asked.session.undo()
+    text = " ".join(gone.text().split())
+    return await asked.say(f"Taken back, with all that followed: “{text[:200]}”. Files stay as they are.")
+
+
+TURNS = [
+    Command("queue", "Say what is to be done after the running turn", queue, "PROMPT"),
+    Command("steer", "Tell the model something while it works", steer, "WORDS"),
+    Command("stop", "Stop the running turn", stop),
+    Command("undo", "Take back the last prompt and its answer", undo),
+    Command("retry", "Take back the last answer and ask again", retry),
+    Command("compact", "Put older messages into a summary to make room", compact, "[WHAT TO KEEP IN MIND]"),
+]

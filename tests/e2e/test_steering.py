@@ -1,0 +1,109 @@
+"""What a person says while a turn runs: `/steer`, `/queue`, a second prompt, `/stop`."""
+
+from __future__ import annotations
+
+from tests.clients.lab import Lab
+from tests.clients.raw import RawClient
+from tests.clients.turn import Turn
+from tests.stub_model import SHELL, C, T
+
+WAIT = "while [ ! -e go ]; do sleep 0.05; done; echo gone"
+
+
+async def running(lab: Lab, client: RawClient, session: str) -> Turn:
+    """A turn whose command runs until the file `go` is there."""
+    lab.model.add(C("c1", SHELL, {"command": WAIT}))
+    turn = await client.begin_prompt(session, "first")
+    await turn.call_is("in_progress")
+    return turn
+
+
+async def test_steer_is_answered_at_once_and_read_at_the_next_step(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    one = await running(lab, client, session)
+    steered = await client.prompt(session, "/steer use tabs")
+    assert steered.stop_reason == "end_turn" and not client.answered(one.id)
+    lab.model.add(T("with tabs then"))
+    (lab.project / "go").touch()
+    assert await one.done() == "end_turn" and one.text.endswith("with tabs then")
+    asked = lab.model.requests[-1].body["messages"]
+    assert [message["role"] for message in asked][-3:] == ["assistant", "tool", "user"]
+    assert lab.model.requests[-1].texts("user") == ["first", "use tabs"]
+    await lab.assert_replay_equals_live(client, session)
+
+
+async def test_an_acknowledged_word_survives_a_kill(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await running(lab, client, session)
+    await client.prompt(session, "/steer use tabs")
+    client = await lab.restart(client)
+    shown = [update for update in await client.load(session, lab.project) if "user" in update["sessionUpdate"]]
+    assert [update["content"]["text"] for update in shown] == ["first", "/steer use tabs"]
+    lab.model.add(T("fine"))
+    await client.prompt(session, "go on")
+    assert lab.model.requests[-1].texts("user") == ["first", "use tabs", "go on"]
+
+
+async def test_a_load_while_the_turn_runs_shows_what_waits(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    one = await running(lab, client, session)
+    await client.prompt(session, "/steer use tabs")
+    assert "use tabs" in str(await client.load(session, lab.project))
+    assert await one.cancel() == "cancelled"
+
+
+async def test_a_cancelled_turn_leaves_the_word_in_the_session(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    one = await running(lab, client, session)
+    await client.prompt(session, "/steer use tabs")
+    assert await one.cancel() == "cancelled"
+    lab.model.add(T("fine"))
+    await client.prompt(session, "go on")
+    assert lab.model.requests[-1].texts("user") == ["first", "use tabs", "go on"]
+
+
+async def test_steer_without_a_turn_is_a_prompt(lab: Lab) -> None:
+    lab.model.add(T("tabs it is"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    assert (await client.prompt(session, "/steer use tabs")).text == "tabs it is"
+    assert lab.model.requests[-1].texts("user") == ["use tabs"]
+    await lab.assert_replay_equals_live(client, session)
+
+
+async def test_queue_waits_its_turn_with_what_is_attached(lab: Lab) -> None:
+    (lab.project / "a.py").write_text("A = 1\n", "utf-8")
+    link = {"type": "resource_link", "uri": (lab.project / "a.py").as_uri(), "name": "a.py"}
+    client = await lab.start()
+    session = await client.new(lab.project)
+    one = await running(lab, client, session)
+    two = await client.begin_prompt(session, [{"type": "text", "text": "/queue then read"}, link])
+    lab.model.add(T("done"), T("read"))
+    (lab.project / "go").touch()
+    assert (await one.done(), await two.done()) == ("end_turn", "end_turn")
+    assert (one.text, two.text) == ("done", "read")
+    last = lab.model.requests[-1].texts("user")[-1]
+    assert last.startswith("then read") and "A = 1" in last
+    await lab.assert_replay_equals_live(client, session)
+
+
+async def test_stop_is_a_cancel(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    one = await running(lab, client, session)
+    stopped = await client.prompt(session, "/stop")
+    assert stopped.stop_reason == "end_turn"
+    assert await one.done() == "cancelled"
+    assert "Nothing runs" in (await client.prompt(session, "/stop")).text
+
+
+async def test_queue_and_steer_without_words_say_how_they_are_used(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    assert "/queue" in (await client.prompt(session, "/queue")).text
+    assert "/steer" in (await client.prompt(session, "/steer  ")).text
+    assert not lab.model.requests
