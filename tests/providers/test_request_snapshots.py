@@ -39,6 +39,7 @@ ENCODERS: dict[str, Encode] = {
     "anthropic": lambda request: MessagesEncoder("claude-opus-4-7").body(request),
     "anthropic-budget": lambda request: MessagesEncoder("claude-sonnet-4-5").body(request),
     "gemini": lambda request: GeminiEncoder("gemini-3-pro").body(request),
+    "gemini-budget": lambda request: GeminiEncoder("gemini-2.5-flash").body(request),
     "ollama": lambda request: OllamaEncoder("qwen3").body(request, 32_768),
     "responses": lambda request: ResponsesEncoder("gpt-5-mini").body(request),
 }
