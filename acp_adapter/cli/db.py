@@ -154,6 +154,7 @@ def _rows(stats: Stats) -> Iterator[list[str]]:
     yield ["Messages", f"{stats.messages:,}{_shares(stats.messages_by_role)}"]
     yield ["Rewound", f"{stats.rewound:,} messages"]
     yield ["Compacted", f"{stats.compacted:,} messages"]
+    yield ["Attachments", f"{stats.attachments:,}, {size(stats.attachment_bytes)}"]
     yield ["Newest", age(stats.newest) if stats.newest else "none"]
     for model, tokens in stats.tokens_by_model.items():
         yield ["Tokens", f"{tokens:,} {one_line(model, 60)}"]

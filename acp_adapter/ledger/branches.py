@@ -10,7 +10,7 @@ from typing import Any
 from attrs import evolve
 
 from acp_adapter.errors import InvalidParams
-from acp_adapter.ledger import history, messages, sessions, tree
+from acp_adapter.ledger import attachments, history, messages, sessions, tree
 from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.transcript import Message
 
@@ -118,6 +118,7 @@ def delete(sql: sqlite3.Connection, session_id: str) -> bool:
         sql.execute("DELETE FROM messages WHERE session_id = ?", (node,))
         sql.execute("DELETE FROM compression_locks WHERE session_id = ?", (node,))
         sql.execute("DELETE FROM sessions WHERE id = ?", (node,))
+    attachments.purge(sql)
     return True
 
 

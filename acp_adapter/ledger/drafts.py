@@ -9,7 +9,7 @@ import time
 
 from attrs import asdict, evolve, fields_dict
 
-from acp_adapter.ledger.messages import storable
+from acp_adapter.ledger.encoding import storable
 from acp_adapter.transcript import Message
 
 

@@ -14,6 +14,8 @@ import contextlib
 import re
 import sqlite3
 
+from acp_adapter.ledger import schema
+
 TABLES = ("messages_fts", "messages_fts_trigram")
 TRIGGERS = tuple(f"{table}_{event}" for table in TABLES for event in ("insert", "delete", "update"))
 _VIEWS = ("messages_text", "messages_text_without_blanks")
@@ -23,6 +25,9 @@ WITHOUT_BLANKS = (
     "\U0001f000-\U0001faff\U00020000-\U0003ffff]"
 )
 """Thai, Lao, Burmese, Khmer, Chinese, Japanese, Korean, and the pictures that count as no word at all."""
+
+PART_FIELDS = ("text", "resource.text", "resource.uri", "name", "uri")
+"""What is searchable of a part of a message's content."""
 
 _UNFILLED_KEY = "acp_adapter_fulltext_unfilled_below"
 _UNFILLED = f"coalesce((SELECT CAST(value AS INTEGER) FROM state_meta WHERE key = '{_UNFILLED_KEY}'), 0)"
@@ -35,13 +40,21 @@ def indexed_text(row: str) -> str:
     Of content that is JSON parts (it begins with a NUL, where `unicode` finds no character) the texts and names
     count, not the data of images.
     """
-    json_text = f"CAST(substr(CAST({row}.content AS BLOB), 7) AS TEXT)"
-    fields = ("text", "resource.text", "resource.uri", "name", "uri")
-    words = " || ' ' || ".join(f"coalesce(json_extract(part.value, '$.{field}'), '')" for field in fields)
+    json_text = schema.json_content(row)
+    words = " || ' ' || ".join(_part_field(field) for field in PART_FIELDS)
     parts = f"(SELECT group_concat({words}, ' ') FROM json_each({json_text}) AS part WHERE part.type = 'object')"
     content = f"""CASE WHEN {row}.content = '' OR unicode({row}.content) IS NOT NULL THEN {row}.content
         WHEN json_valid({json_text}) THEN {parts} END"""
     return f"coalesce({content}, '') || ' ' || coalesce({row}.tool_name, '') || ' ' || coalesce({row}.tool_calls, '')"
+
+
+def _part_field(field: str) -> str:
+    """SQL for one field of a part, without what stands at the end of its text for an attachment."""
+    value = f"json_extract(part.value, '$.{field}')"
+    if field == "text":
+        words = f"substr({value}, 1, instr({value}, '{schema.ATTACHMENT_MARK}') - 1)"
+        value = f"CASE WHEN {schema.stands_for_attachment(value)} THEN {words} ELSE {value} END"
+    return f"coalesce({value}, '')"
 
 
 def is_begun(sql: sqlite3.Connection) -> bool:

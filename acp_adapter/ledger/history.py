@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from attrs import evolve
 
 from acp_adapter.ledger import drafts, messages, sessions, tree, usage
+from acp_adapter.ledger.attachments import Reader
 from acp_adapter.pairing import closing_result
 from acp_adapter.transcript import Message, Usage
 
@@ -52,8 +53,9 @@ def of_conversation(sql: sqlite3.Connection, session_id: str) -> list[Message]:
     place. A summary that stands for compacted messages has `details["summary"]` set.
     """
     first: dict[str, Message] = {}
+    reader = Reader(sql)
     for node in tree.chain(sql, session_id):
-        shown = _select(sql, "m.session_id = ? AND (m.active != 0 OR m.compacted != 0)", (node,))
+        shown = _select(sql, "m.session_id = ? AND (m.active != 0 OR m.compacted != 0)", (node,), reader=reader)
         for message in _with_summaries_marked(shown, follows_compaction=bool(first)):
             first.setdefault(message.id, message)
     return list(first.values())
@@ -88,10 +90,16 @@ def needs_recovery(sql: sqlite3.Connection, session_id: str) -> bool:
     return draft is not None or bool(dangling(sql, tip))
 
 
-def _select(sql: sqlite3.Connection, where: str, values: Sequence[object], newest: int | None = None) -> list[Message]:
+def _select(
+    sql: sqlite3.Connection,
+    where: str,
+    values: Sequence[object],
+    newest: int | None = None,
+    reader: Reader | None = None,
+) -> list[Message]:
     order = "m.id DESC LIMIT ?" if newest else "m.id"
     rows = sql.execute(f"{messages.SELECT} WHERE {where} ORDER BY {order}", (*values, newest) if newest else values)
-    return [messages.of_row(row) for row in rows]
+    return messages.of_rows(rows, reader or Reader(sql))
 
 
 def _with_summaries_marked(shown: Sequence[Message], follows_compaction: bool) -> Iterator[Message]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 from acp_adapter.errors import LedgerError
-from acp_adapter.ledger import fulltext, schema
+from acp_adapter.ledger import attachments, fulltext, schema
 from acp_adapter.ledger.connection import Connection
 from acp_adapter.ledger.faults import Unexplained
 
@@ -31,6 +31,8 @@ class Stats:
     rewound: int
     compacted: int
     drafts: int
+    attachments: int
+    attachment_bytes: int
     oldest: float | None
     newest: float | None
     tokens_by_model: dict[str, int]
@@ -39,15 +41,16 @@ class Stats:
 
 def problems(connection: Connection) -> list[str]:
     """What is wrong with the file, in sentences; empty for a sound one. Reads all of it. Raises Damaged."""
-    found = connection.read(_structure) + connection.read(_activity)
+    found = connection.read(_structure) + connection.read(_activity) + connection.read(_attachments)
     if not connection.read(fulltext.is_whole):
         return [*found, "The full-text indexes are not complete."]
     return found + [sentence for table in fulltext.TABLES for sentence in _index(connection, table)]
 
 
 def mend(sql: sqlite3.Connection) -> None:
-    """Write anew the indexes of the tables, and what the list is sorted and filtered by."""
+    """Write anew the indexes of the tables, and what the list is sorted and filtered by; drop what nothing holds."""
     sql.execute("REINDEX")
+    attachments.mend(sql)
     sql.execute("DELETE FROM session_activity")
     sql.execute(schema.FILL_ACTIVITY)
 
@@ -87,6 +90,8 @@ def stats(sql: sqlite3.Connection, path: Path) -> Stats:
         rewound=number("SELECT count(*) FROM messages WHERE active = 0 AND compacted = 0"),
         compacted=number("SELECT count(*) FROM messages WHERE compacted != 0"),
         drafts=number("SELECT count(*) FROM message_drafts"),
+        attachments=number("SELECT count(*) FROM attachments"),
+        attachment_bytes=number("SELECT sum(length(bytes)) FROM attachments"),
         oldest=oldest,
         newest=newest,
         tokens_by_model=table(f"SELECT model, {tokens} FROM session_model_usage GROUP BY model ORDER BY 2 DESC"),
@@ -107,6 +112,12 @@ def _activity(sql: sqlite3.Connection) -> list[str]:
         "SELECT count(*) FROM sessions WHERE id NOT IN (SELECT session_id FROM session_activity)"
     ).fetchone()[0]
     return [f"{missing} sessions are missing from the list."] if missing else []
+
+
+def _attachments(sql: sqlite3.Connection) -> list[str]:
+    unused = attachments.unused(sql)
+    told = [f"{unused} attachments belong to no message."] if unused else []
+    return told + [f"The attachment {digest} is damaged." for digest in attachments.damaged(sql)]
 
 
 def _index(connection: Connection, table: str) -> list[str]:

@@ -59,12 +59,14 @@ OWN_TABLES = "own tables: details, drafts, activity, leases"
 FULL_TEXT = "full-text indexes"
 
 SPENDING = "own tables: spending by day, trims"
+ATTACHMENTS = "own tables: attachments"
 
 MIGRATIONS: dict[str, Migration] = {
     SHARED_TABLES: shared_tables,
     OWN_TABLES: own_tables,
     FULL_TEXT: full_text,
     SPENDING: more_own_tables,
+    ATTACHMENTS: more_own_tables,
 }
 """In the order of their first release. A name is never changed and never used again."""
 

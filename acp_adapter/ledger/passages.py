@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from acp_adapter.ledger import messages
+from acp_adapter.ledger.attachments import Reader
 from acp_adapter.ledger.search import Hit
 from acp_adapter.transcript import Message
 
@@ -49,6 +50,7 @@ def around(sql: sqlite3.Connection, row: int, before: int, after: int) -> list[M
     same = f"{messages.SELECT} WHERE m.session_id = (SELECT session_id FROM messages WHERE id = ?)"
     kept = "(m.active != 0 OR m.compacted != 0)"
     earlier = sql.execute(f"{same} AND m.id <= ? AND {kept} ORDER BY m.id DESC LIMIT ?", (row, row, before + 1))
-    found = [messages.of_row(each) for each in earlier][::-1]
+    reader = Reader(sql)
+    found = messages.of_rows(earlier, reader)[::-1]
     later = sql.execute(f"{same} AND m.id > ? AND {kept} ORDER BY m.id LIMIT ?", (row, row, after))
-    return found + [messages.of_row(each) for each in later]
+    return found + messages.of_rows(later, reader)

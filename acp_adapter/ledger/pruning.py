@@ -97,4 +97,7 @@ def _characters(sql: sqlite3.Connection, session_id: str | None) -> int:
     where, values = ("", ()) if session_id is None else ("WHERE session_id = ?", (session_id,))
     columns = ("content", "tool_calls", "reasoning", "reasoning_details", "api_content")
     size = " + ".join(f"coalesce(length(CAST({column} AS BLOB)), 0)" for column in columns)
-    return int(sql.execute(f"SELECT coalesce(sum(200 + {size}), 0) FROM messages {where}", values).fetchone()[0])
+    texts = f"SELECT coalesce(sum(200 + {size}), 0) FROM messages {where}"
+    held = f"""SELECT coalesce(sum(length(bytes)), 0) FROM attachments
+        WHERE hash IN (SELECT hash FROM message_attachments WHERE message_id IN (SELECT id FROM messages {where}))"""
+    return sum(int(sql.execute(query, values).fetchone()[0]) for query in (texts, held))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acp_adapter.errors import LedgerUnavailable
-from acp_adapter.ledger import migrations, processes, schema
+from acp_adapter.ledger import attachments, migrations, processes, schema
 from acp_adapter.ledger.connection import Connection
 from acp_adapter.ledger.faults import Damaged, named
 
@@ -20,6 +20,8 @@ _TABLES = (
     "sessions",
     "messages",
     "message_details",
+    "attachments",
+    "message_attachments",
     "message_drafts",
     "session_model_usage",
     "gateway_routing",
@@ -122,6 +124,9 @@ def _copy_rows(damaged: sqlite3.Connection, sql: sqlite3.Connection) -> None:
     for table in ("message_drafts", "session_model_usage", "session_activity"):
         sql.execute(f"DELETE FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)")
     sql.execute("DELETE FROM message_details WHERE message_id NOT IN (SELECT id FROM messages)")
+    for digest in attachments.damaged(sql):
+        sql.execute("DELETE FROM attachments WHERE hash = ?", (digest,))
+    attachments.mend(sql)
     sql.execute(schema.FILL_ACTIVITY)
     sql.execute(
         "UPDATE sessions SET message_count = (SELECT count(*) FROM messages m WHERE m.session_id = sessions.id)"

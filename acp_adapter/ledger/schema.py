@@ -191,22 +191,47 @@ OWN_TABLES: dict[str, str] = {
     "message_trims": """
         message_id INTEGER PRIMARY KEY REFERENCES messages(id) ON DELETE CASCADE,
         digest BLOB NOT NULL""",
+    "attachments": """
+        hash TEXT PRIMARY KEY,
+        bytes BLOB NOT NULL""",
+    "message_attachments": """
+        message_id INTEGER NOT NULL REFERENCES messages(id) ON DELETE CASCADE,
+        field TEXT NOT NULL,
+        path TEXT NOT NULL,
+        part TEXT,
+        hash TEXT NOT NULL REFERENCES attachments(hash),
+        PRIMARY KEY (message_id, field, path)""",
 }
 """`session_activity` is what the session list is sorted and filtered by, kept by triggers: a foreign writer keeps
 it too. `folder` is the working folder as it was written, without a trailing slash; `hidden` says that the row by
 itself rules the session out (archived, or a sub-agent's). `daily_usage` holds numbers only and hangs on no session:
 what a day cost does not become less when a session is deleted. `message_trims` says whose `api_content` was set after
-the message was stored, and to what."""
+the message was stored, and to what. `attachments` are described in `ledger.attachments`."""
 
 OWN_INDEXES: dict[str, str] = {
     "idx_session_activity_listed": "session_activity(hidden, last_active, session_id, source)",
     "idx_session_activity_folder": "session_activity(hidden, folder, last_active, session_id, source)",
+    "idx_message_attachments_hash": "message_attachments(hash)",
 }
 
 
 def json_value(column: str, key: str) -> str:
     """SQL for one top-level value of a JSON column; NULL where the text is not JSON, never an error."""
     return f"json_extract(CASE WHEN json_valid({column}) THEN {column} END, '$.{key}')"
+
+
+def json_content(row: str) -> str:
+    """SQL for the JSON in the `content` of a `messages` row that begins with a NUL and the mark of JSON."""
+    return f"CAST(substr(CAST({row}.content AS BLOB), 7) AS TEXT)"
+
+
+ATTACHMENT_MARK = "[attachment: "
+"""With this begins, at the end of a part's text, what stands for data that is kept apart: see `ledger.attachments`."""
+
+
+def stands_for_attachment(text: str, mime: str = "*") -> str:
+    """SQL: the text ends in what stands for data of that MIME type."""
+    return f"{text} GLOB '*[[]{ATTACHMENT_MARK[1:]}{mime}, * KB; sha256 *]'"
 
 
 def _folder(row: str) -> str:
@@ -218,6 +243,10 @@ def _hidden(row: str) -> str:
     delegate = json_value(f"{row}.model_config", "_delegate_from")
     return f"(coalesce({row}.archived, 0) != 0 OR {delegate} IS NOT NULL)"
 
+
+_TEXT = "json_extract(item.value, '$.text')"
+_AFTER_MARK = f"substr({_TEXT}, instr({_TEXT}, '{ATTACHMENT_MARK}') + {len(ATTACHMENT_MARK)})"
+_MIME = f"substr({_AFTER_MARK}, 1, instr({_AFTER_MARK}, ',') - 1)"
 
 OWN_TRIGGERS: dict[str, str] = {
     "session_activity_start": f"""
@@ -238,7 +267,18 @@ OWN_TRIGGERS: dict[str, str] = {
             UPDATE session_activity SET last_active = new.timestamp
             WHERE session_id = new.session_id AND last_active < new.timestamp;
         END""",
+    "message_attachments_again": f"""
+        AFTER INSERT ON messages WHEN instr(new.content, '{ATTACHMENT_MARK}') AND unicode(new.content) IS NULL BEGIN
+            INSERT OR IGNORE INTO message_attachments(message_id, field, path, part, hash)
+            SELECT new.id, 'content', '[' || item.key || ',"image_url","url"]',
+                json_object('type', 'image_url', 'image_url', json_object('url', 'data:' || {_MIME} || ';base64,')),
+                kept.hash
+            FROM json_each(CASE WHEN json_valid({json_content("new")}) THEN {json_content("new")} ELSE '[]' END) item
+            CROSS JOIN attachments kept ON kept.hash = substr({_TEXT}, -65, 64)
+            WHERE item.type = 'object' AND {stands_for_attachment(_TEXT, "image/*")};
+        END""",
 }
+"""The last one keeps images with messages that another program deletes and writes anew with what it read of them."""
 
 FILL_ACTIVITY = f"""
     INSERT OR IGNORE INTO session_activity(session_id, last_active, folder, source, hidden)

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from acp_adapter.errors import InvalidParams, SessionNotFound
 from acp_adapter.ledger import tree
-from acp_adapter.ledger.messages import storable
+from acp_adapter.ledger.encoding import storable
 
 TITLE_LENGTH = 100
 

@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from acp_adapter.errors import InvalidParams
-from acp_adapter.ledger import messages, tree
+from acp_adapter.ledger import attachments, tree
+from acp_adapter.ledger.encoding import encoded as column
 from acp_adapter.transcript import Message
 
 
@@ -19,8 +20,10 @@ def trim(sql: sqlite3.Connection, session_id: str, replacements: Mapping[str, st
             raise InvalidParams(
                 f"There is no message {message_id!r} in what the model is sent of this session.", messageId=message_id
             )
-        row, encoded = active[message_id], messages.encoded(text)
+        row, encoded = active[message_id], column(text)
         sql.execute("UPDATE messages SET api_content = ? WHERE id = ?", (encoded, row))
+        if attachments.forget(sql, row, "api_content"):
+            attachments.purge(sql)
         sql.execute(
             "INSERT OR REPLACE INTO message_trims(message_id, digest) VALUES (?, ?)", (row, _digest(encoded or ""))
         )
@@ -34,7 +37,7 @@ def are_all(sql: sqlite3.Connection, node: str, known: Sequence[Message]) -> boo
         (node,),
     ).fetchall()
     return len(stored) == len(known) and all(
-        row == message.row and (digest is None or digest == _digest(messages.encoded(message.api_content) or ""))
+        row == message.row and (digest is None or digest == _digest(column(message.api_content) or ""))
         for (row, digest), message in zip(stored, known, strict=True)
     )
 

@@ -29,6 +29,8 @@ TABLES = {
     "sessions": "id",
     "messages": "id",
     "message_details": "message_id",
+    "attachments": "hash",
+    "message_attachments": "message_id, field, path",
     "message_drafts": "session_id, message_id",
     "session_model_usage": "session_id, model",
     "session_pins": "session_id",

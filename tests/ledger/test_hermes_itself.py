@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from acp_adapter.ledger.care import Care
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.transcript import Message, Usage
 from tests.ledger.conftest import answer, asks, new_session, result, rows, texts, user
@@ -71,3 +72,22 @@ def test_both_write_at_the_same_time(path: Path) -> None:
     assert theirs.get_session("s-2")["message_count"] == 42
     theirs.close()
     ours.close()
+
+
+def test_it_reads_a_text_in_the_place_of_a_picture_and_rewriting_the_conversation_keeps_the_picture(path: Path) -> None:
+    db = SessionDB.open(path)
+    picture = [{"type": "image_url", "image_url": {"url": "data:image/png;base64," + "AAAA" * 1000}}]
+    db.append(new_session(db, "s"), [Message(role="user", content=[{"type": "text", "text": "look"}, *picture])])
+    theirs: Any = hermes_state.SessionDB(path)
+    read = theirs.get_messages_as_conversation("s")
+    assert [part["type"] for part in read[0]["content"]] == ["text", "text"]
+    assert read[0]["content"][1]["text"].startswith("[attachment: image/png, 2 KB; sha256 ")
+    theirs.replace_messages("s", [*read, {"role": "assistant", "content": "a black square"}])
+    assert db.conversation("s")[0].content == [{"type": "text", "text": "look"}, *picture]
+    theirs.delete_session("s")
+    theirs.close()
+    assert rows(path, "SELECT count(*) FROM message_attachments") == [(0,)]
+    assert Care(db).verify() == ["1 attachments belong to no message."]
+    Care(db).mend()
+    assert rows(path, "SELECT count(*) FROM attachments") == [(0,)]
+    db.close()

@@ -1,4 +1,4 @@
-"""Any sequence of new, append, branch, compact, undo, delete, crash and reopen does what a plain model says."""
+"""Any sequence of new, append, trim, branch, compact, undo, delete, crash and reopen does what a plain model says."""
 
 from __future__ import annotations
 
@@ -15,26 +15,33 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from acp_adapter.errors import InvalidParams, SessionNotFound
 from acp_adapter.ledger.care import Care
 from acp_adapter.ledger.db import SessionDB
-from acp_adapter.transcript import Message
+from acp_adapter.transcript import Message, Part
 from tests.ledger.conftest import answer, user
+from tests.ledger.test_attachments import image, text
 
 
 @frozen
 class Said:
-    """A message of the model. Its text is one word that no other has."""
+    """A message of the model. Its text is one word that no other has; some hold one of a few pictures too."""
 
     id: str
     word: str
+    picture: int | None = None
     summary: bool = False
+
+    @property
+    def content(self) -> str | list[Part]:
+        return self.word if self.picture is None else [text(self.word), image(self.picture)]
 
 
 @define
 class Node:
-    """What one node of a conversation holds: everything, and what of it is not undone."""
+    """What one node of a conversation holds: everything, what of it is not undone, and what was trimmed to what."""
 
     id: str
     said: list[Said] = field(factory=list)
     active: list[Said] = field(factory=list)
+    sent: dict[str, str] = field(factory=dict)
 
 
 @define
@@ -76,11 +83,12 @@ class TreeMachine(RuleBasedStateMachine):
         self.count += 1
         return f"{kind}{self.count}"
 
-    def say(self, text: str = "") -> tuple[Said, Message]:
+    def say(self) -> tuple[Said, Message]:
         word = self.name("word")
         self.words.add(word)
         message = user(word) if self.count % 2 else answer(word)
-        return Said(message.id, word), message
+        said = Said(message.id, word, self.count % 2 if self.count % 5 == 0 else None)
+        return said, evolve(message, content=said.content)
 
     @rule(target=conversations)
     def new(self) -> Conversation:
@@ -97,6 +105,18 @@ class TreeMachine(RuleBasedStateMachine):
             conversation.tip.said.append(said)
             conversation.tip.active.append(said)
 
+    @rule(conversation=conversations, data=st.data())
+    def trim(self, conversation: Conversation, data: st.DataObject) -> None:
+        tip = conversation.tip
+        if tip.active:
+            chosen = data.draw(st.lists(st.sampled_from(tip.active), min_size=1, max_size=3, unique=True))
+            short = {said.id: self.name("short") for said in chosen}
+            known = self.db.conversation(conversation.id)
+            self.db.trim(conversation.nodes[0].id, short)
+            tip.sent |= short
+            changed = self.db.conversation_if_changed(conversation.id, known)
+            assert changed == self.db.conversation(conversation.id)
+
     @rule(conversation=conversations)
     def stream(self, conversation: Conversation) -> None:
         if conversation.draft is None:
@@ -110,7 +130,8 @@ class TreeMachine(RuleBasedStateMachine):
         upto = data.draw(st.none() | st.sampled_from([said for _, said in reachable])) if reachable else None
         node = newest[upto.id] if upto else conversation.tip
         copied = node.active[: node.active.index(upto) + 1] if upto else list(node.active)
-        branch = Conversation([Node(self.name("branch"), list(copied), list(copied))], parent=conversation.id)
+        begun = Node(self.name("branch"), list(copied), list(copied), dict(node.sent))
+        branch = Conversation([begun], parent=conversation.id)
         branch.fork_point = copied[-1].id if copied else None
         self.db.branch(conversation.id, branch.id, upto_message_id=upto.id if upto else None)
         self.known[branch.id] = branch
@@ -122,7 +143,7 @@ class TreeMachine(RuleBasedStateMachine):
         said = evolve(said, summary=True)
         kept = conversation.tip.active[-tail:] if tail else []
         messages = self.db.conversation(conversation.id)
-        node = Node(self.name("node"), [said, *kept], [said, *kept])
+        node = Node(self.name("node"), [said, *kept], [said, *kept], dict(conversation.tip.sent))
         self.db.continue_compressed(conversation.id, node.id, summary, messages[len(messages) - len(kept) :])
         conversation.nodes.append(node)
         conversation.draft = None
@@ -190,10 +211,20 @@ class TreeMachine(RuleBasedStateMachine):
     def model_and_editor_see_what_they_should(self) -> None:
         for conversation in getattr(self, "known", {}).values():
             for node in conversation.nodes:
-                assert [m.text() for m in self.db.conversation(node.id)] == [s.word for s in conversation.tip.active]
+                sent = self.db.conversation(node.id)
+                assert [m.content for m in sent] == [s.content for s in conversation.tip.active]
+                assert [m.api_content for m in sent] == [conversation.tip.sent.get(m.id) for m in sent]
+                assert self.db.conversation_if_changed(node.id, sent) is None
                 assert [m.id for m in self.db.replay(node.id)] == [s.id for s in conversation.shown()]
                 assert [m.id for m in self.db.messages(node.id)] == [s.id for s in node.active]
                 assert self.db.session(node.id).message_count == len(node.said)
+
+    @invariant()
+    def each_picture_that_is_held_is_there_once(self) -> None:
+        if not hasattr(self, "db"):
+            return
+        held = {said.picture for c in self.known.values() for node in c.nodes for said in node.said}
+        assert Care(self.db).stats().attachments == len(held - {None})
 
     @invariant()
     def the_deleted_is_gone(self) -> None:

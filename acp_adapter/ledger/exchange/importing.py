@@ -11,13 +11,13 @@ from pathlib import Path
 from attrs import define
 
 from acp_adapter.errors import InvalidParams
-from acp_adapter.ledger import fulltext, sessions
+from acp_adapter.ledger import attachments, fulltext, sessions
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.exchange import reading
 from acp_adapter.ledger.exchange.lossless import Row, rows_of
 from acp_adapter.ledger.exchange.reading import Session
 
-_COMPARED = ("sessions", "messages", "message_details", "message_drafts", "session_model_usage")
+_COMPARED = ("sessions", "messages", "message_details", "message_attachments", "message_drafts", "session_model_usage")
 _NUMBERED_TITLE = re.compile(r" #\d+$")
 _COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -152,7 +152,7 @@ def _comparable(session: Session, table: str) -> list[Row]:
         return [{**session.own, **free}]
     if table == "messages":
         return [{**row, "id": _message_id(row), "platform_message_id": _message_id(row)} for row in rows]
-    if table == "message_details":
+    if table in ("message_details", "message_attachments"):
         position = {message["id"]: at for at, message in enumerate(session.messages)}
         return [{**row, "message_id": position[row["message_id"]]} for row in rows]
     return rows
@@ -170,8 +170,14 @@ def _insert(writer: _Writer, session: Session) -> bool:
     free = sessions.next_title(writer.sql, str(title)) if taken else title
     writer.insert("sessions", {**session.own, "title": free, "parent_session_id": None})
     numbers = _insert_messages(writer, session.messages)
-    for row in session.rows["message_details"]:
-        writer.insert("message_details", {**row, "message_id": numbers[row["message_id"]]})
+    for row in session.rows["attachments"]:
+        if not writer.sql.execute("SELECT 1 FROM attachments WHERE hash = ?", (row["hash"],)).fetchone():
+            writer.insert("attachments", row)
+    for number in numbers.values():
+        attachments.forget(writer.sql, number, "content")
+    for table in ("message_details", "message_attachments"):
+        for row in session.rows[table]:
+            writer.insert(table, {**row, "message_id": numbers[row["message_id"]]})
     for table in ("message_drafts", "session_model_usage", "session_pins"):
         for row in session.rows[table]:
             writer.insert(table, row)

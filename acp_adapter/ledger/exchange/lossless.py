@@ -6,9 +6,10 @@
     …
     {"end": {"sessions": 1, "rows": 2}}
 
-A session's rows follow its own line. Columns stand as SQLite has them: JSON that is text in the ledger is text here.
-What JSON has no form for is `{"base64": "…"}` (a blob) and `{"float": "inf"}`. Without its end a file was cut off.
-What belongs to a running process or to another program's routing (leases, locks, deliveries) is left out.
+A session's rows follow its own line; an attachment that several sessions hold stands with the first of them. Columns
+stand as SQLite has them: JSON that is text in the ledger is text here. What JSON has no form for is `{"base64": "…"}`
+(a blob) and `{"float": "inf"}`. Without its end a file was cut off. What belongs to a running process or to another
+program's routing (leases, locks, deliveries) is left out.
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ TABLES: dict[str, str] = {
     "sessions": "id = ?",
     "messages": "session_id = ? ORDER BY id",
     "message_details": "message_id IN (SELECT id FROM messages WHERE session_id = ?) ORDER BY message_id",
+    "attachments": """hash IN (SELECT hash FROM message_attachments
+        WHERE message_id IN (SELECT id FROM messages WHERE session_id = ?)) ORDER BY hash""",
+    "message_attachments": """message_id IN (SELECT id FROM messages WHERE session_id = ?)
+        ORDER BY message_id, field, path""",
     "message_drafts": "session_id = ? ORDER BY message_id",
     "session_model_usage": "session_id = ? ORDER BY model, billing_provider, billing_base_url, billing_mode, task",
     "session_pins": "session_id = ?",
 }
 """What a session consists of: table → which of its rows, in which order."""
 
-_IDS = {"id", "session_id", "parent_session_id", "message_id", "platform_message_id", "tool_call_id"}
+_IDS = {"id", "session_id", "parent_session_id", "message_id", "platform_message_id", "tool_call_id", "hash"}
 
 Clean = Callable[[str], str]
 Row = dict[str, Any]
@@ -74,8 +79,12 @@ def write(
         head = {"format": FORMAT, "version": VERSION, "schema": schema.VERSION}
         put({**head, "exported_at": time.time(), "redacted": clean is not None})
         sessions = total = 0
+        attached = set[str]()
         for done, node in enumerate(nodes, 1):
             for table, row in rows_of(sql, node):
+                if table == "attachments" and row["hash"] in attached:
+                    continue
+                attached |= {row["hash"]} if table == "attachments" else set()
                 put({"table": table, "row": {name: _cell(name, value, clean) for name, value in row.items()}})
                 sessions += table == "sessions"
                 total += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,7 +124,10 @@ def _id(where: str, row: Row) -> str:
 def _belongs(row: Row, table: str, session: Session) -> bool:
     if table == "sessions":
         return True
-    if table == "message_details":
+    if table == "attachments":
+        data = row.get("bytes")
+        return isinstance(data, bytes) and hashlib.sha256(data).hexdigest() == row.get("hash")
+    if table in ("message_details", "message_attachments"):
         return row.get("message_id") in session.message_ids
     if table == "messages" and (not isinstance(row.get("id"), int) or row["id"] <= _last(session)):
         return False
