@@ -14,7 +14,7 @@ from attrs import asdict
 from acp_adapter.cli import progress, terminal
 from acp_adapter.cli.columns import aligned
 from acp_adapter.cli.ledger import opened_ledger
-from acp_adapter.cli.quantities import bytes_of, seconds_of, size
+from acp_adapter.cli.quantities import bytes_of, seconds_of
 from acp_adapter.cli.sessions import SHORT_ID, age
 from acp_adapter.cli.terminal import one_line
 from acp_adapter.config import Config
@@ -23,6 +23,7 @@ from acp_adapter.ledger.care import Care
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.maintenance import Stats
 from acp_adapter.ledger.pruning import Prune, Pruned
+from acp_adapter.sizes import size
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from acp_adapter.cli import progress
 from acp_adapter.cli.columns import aligned
-from acp_adapter.cli.quantities import size
 from acp_adapter.config import Config
 from acp_adapter.providers import weights
+from acp_adapter.sizes import size
 
 OFFER = f"the embedded model, without account or network (a download of {size(weights.known(None).size)})"
 

@@ -1,4 +1,4 @@
-"""Times and sizes as people write and read them."""
+"""Times and sizes as people write them."""
 
 from __future__ import annotations
 
@@ -38,11 +38,3 @@ def bytes_of(text: str) -> int:
     if not found:
         raise InvalidParams(f"{text!r} is not a size such as 500M or 2G.")
     return int(float(found[1]) * _BYTES[found[2].upper()])
-
-
-def size(count: int) -> str:
-    """Bytes in decimal units, as disks are sold."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count} bytes"

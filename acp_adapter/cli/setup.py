@@ -14,10 +14,10 @@ from attrs import frozen
 from acp_adapter.cli import model as local
 from acp_adapter.cli import terminal
 from acp_adapter.cli.config_file import Setting, change
-from acp_adapter.cli.doctor import model as check_model
 from acp_adapter.cli.doctor import show
 from acp_adapter.cli.editors import EDITORS, agent_command
 from acp_adapter.config import Config
+from acp_adapter.doctor import model as check_model
 from acp_adapter.errors import InvalidParams
 
 MOST = 12

@@ -7,9 +7,9 @@ import json
 from attrs import asdict
 
 from acp_adapter.cli.columns import aligned
-from acp_adapter.cli.quantities import size
 from acp_adapter.cli.terminal import one_line
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.sizes import size
 
 
 def show(db: SessionDB, session_id: str, as_json: bool) -> int:

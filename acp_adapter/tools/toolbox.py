@@ -11,11 +11,29 @@ from acp_adapter.tools.command import RunCommand
 from acp_adapter.tools.fetch import FetchUrl
 from acp_adapter.tools.files import EditFile, ReadFile, WriteFile
 from acp_adapter.tools.plan import UpdatePlan
-from acp_adapter.tools.port import Tool
+from acp_adapter.tools.port import Action, Tool
 from acp_adapter.tools.search import Glob, Grep, ListDirectory
 
 PATCHING = re.compile(r"gpt-(4\.1|[5-9])|gpt-oss|codex|(^|/)o[3-9](-|$)")
 """Models that were trained on the format of apply_patch."""
+
+
+ACTIONS: dict[str, Action] = {
+    "write_file": "edit",
+    "edit_file": "edit",
+    "apply_patch": "edit",
+    "run_command": "execute",
+    "command_output": "none",
+    "stop_command": "none",
+    "fetch_url": "fetch",
+    "update_plan": "none",
+    "session_search": "none",
+    "read_file": "read",
+    "list_directory": "read",
+    "glob": "read",
+    "grep": "read",
+}
+"""What the calls of a tool are, as their intents say. A tool that is not here is another program's: a command."""
 
 
 def suited_to(model: str, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:

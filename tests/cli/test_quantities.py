@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from acp_adapter.cli.quantities import bytes_of, moment_of, seconds_of, size
+from acp_adapter.cli.quantities import bytes_of, moment_of, seconds_of
 from acp_adapter.errors import InvalidParams
+from acp_adapter.sizes import size
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90min", 5400), ("12h", 43200), ("7d", 604800), ("4w", 2419200)])

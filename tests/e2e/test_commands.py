@@ -10,6 +10,8 @@ from tests.clients.lab import Lab
 from tests.clients.raw import RawClient, RpcError
 from tests.stub_model import SHELL, C, T
 
+SECRET = "ghp_" + "a1" * 18
+
 
 async def test_every_command_is_advertised_and_help_lists_it(lab: Lab) -> None:
     client = await lab.start()
@@ -141,3 +143,52 @@ async def _told(client: RawClient, session: str, kind: str) -> dict[str, Any]:
         lambda: [each for each in client.updates(session) if each["sessionUpdate"] == kind], f"a {kind}"
     )
     return found[-1]
+
+
+@pytest.mark.parametrize(("form", "ending"), [("", ".md"), ("markdown", ".md"), ("html", ".html"), ("json", ".json")])
+async def test_export_writes_the_session_without_secrets_and_overwrites_nothing(
+    lab: Lab, form: str, ending: str
+) -> None:
+    lab.model.add(T("hello there"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, f"my key is {SECRET}")
+    for _ in range(2):
+        await client.prompt(session, f"/export {form}")
+    files = sorted(lab.project.glob(f"*{ending}"))
+    assert len(files) == 2
+    text = files[0].read_text("utf-8")
+    assert "hello there" in text and SECRET not in text
+
+
+async def test_export_stays_inside_the_folder_and_off_what_is_there(lab: Lab) -> None:
+    (lab.project / "there.md").write_text("mine", "utf-8")
+    client = await lab.start()
+    session = await client.new(lab.project)
+    for where, says in (("../out.md", "outside"), ("there.md", "already"), ("no/such/folder.md", "can't be written")):
+        with pytest.raises(RpcError, match=says):
+            await client.prompt(session, f"/export {where}")
+    assert (lab.project / "there.md").read_text("utf-8") == "mine"
+    assert not (lab.folder / "out.md").exists()
+
+
+async def test_tools_says_what_asks_first_in_this_mode(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    told = (await client.prompt(session, "/tools")).text
+    assert "`read_file` runs" in told and f"`{SHELL}` asks first" in told
+    await client.prompt(session, "/mode plan")
+    assert f"`{SHELL}` is refused" in (await client.prompt(session, "/tools")).text
+
+
+async def test_doctor_checks_what_the_agent_needs(lab: Lab) -> None:
+    client = await lab.start()
+    told = (await client.prompt(await client.new(lab.project), "/doctor", timeout=60)).text
+    assert "✔ **ledger**" in told and "stub-1" in told
+
+
+async def test_a_command_with_an_attached_file_is_still_a_command(lab: Lab) -> None:
+    client = await lab.start()
+    link = {"type": "resource_link", "uri": (lab.project / "a.py").as_uri(), "name": "a.py"}
+    turn = await client.prompt(await client.new(lab.project), [{"type": "text", "text": "/usage"}, link])
+    assert "model calls: 0" in turn.text and not lab.model.requests

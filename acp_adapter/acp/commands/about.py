@@ -1,9 +1,18 @@
-"""Slash commands that tell: what was used."""
+"""Slash commands that tell: what was used, what the model can do, what is wrong."""
 
 from __future__ import annotations
 
+import asyncio
+
 from acp_adapter.acp.commands.command import Asked, Command
 from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.permissions import decide
+from acp_adapter.doctor import CHECKS, Check
+from acp_adapter.tools.port import Intent, Tool
+from acp_adapter.tools.toolbox import ACTIONS
+
+VERDICTS = {"allow": "runs", "ask": "asks first", "reject": "is refused"}
+MARKS = {"ok": "✔", "warn": "!", "fail": "✗"}
 
 
 async def show_usage(asked: Asked) -> StopReason:
@@ -17,6 +26,35 @@ async def show_usage(asked: Asked) -> StopReason:
     return await asked.say("\n".join(["This session so far:", "", *rows]))
 
 
+async def show_tools(asked: Asked) -> StopReason:
+    """What a call inside the session's folders would do now; a rule for certain commands may say otherwise."""
+    rows = [_tool_line(asked, tool) for tool in asked.session.agent.tools.values()]
+    return await asked.say("\n".join([f"In the mode `{asked.session.mode}`:", "", *rows]))
+
+
+async def show_doctor(asked: Asked) -> StopReason:
+    """Each check in a thread of its own: some read the disk for long."""
+    found = [await asyncio.to_thread(asyncio.run, check(asked.services.config)) for check in CHECKS]
+    text = "\n".join(map(_finding_line, found))
+    return await asked.say(asked.services.redactor.text(text))
+
+
+def _tool_line(asked: Asked, tool: Tool) -> str:
+    session = asked.session
+    intent = Intent(tool.name, "other", ACTIONS.get(tool.name, "execute"), session.workspace.roots[:1])
+    rules = asked.services.rules(session.cwd)
+    verdict = decide(session.mode, tool.name, intent, session.workspace.roots, rules).verdict
+    sentence = " ".join(tool.description.split()).partition(". ")[0].rstrip(".")
+    return f"- `{tool.name}` {VERDICTS[verdict]}: {sentence[:160]}."
+
+
+def _finding_line(finding: Check) -> str:
+    advice = f"  \n  {finding.advice}" if finding.advice else ""
+    return f"- {MARKS[finding.verdict]} **{finding.name}**: {finding.detail}{advice}"
+
+
 ABOUT = [
     Command("usage", "Show what this session has used", show_usage),
+    Command("tools", "List what the model can do, and what asks first", show_tools),
+    Command("doctor", "Check what this agent needs", show_doctor),
 ]

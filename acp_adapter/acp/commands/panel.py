@@ -5,6 +5,7 @@ from __future__ import annotations
 from acp_adapter.acp.commands.about import ABOUT
 from acp_adapter.acp.commands.choices import CHOICES
 from acp_adapter.acp.commands.command import Asked, Command
+from acp_adapter.acp.commands.export import EXPORT
 from acp_adapter.acp.commands.ledger import LEDGER
 from acp_adapter.acp.commands.turns import TURNS
 from acp_adapter.agent.loop import StopReason
@@ -28,7 +29,7 @@ def _line(command: Command) -> str:
 GROUPS = [
     ("Turns", TURNS),
     ("Model and permissions", CHOICES),
-    ("Sessions", LEDGER),
+    ("Sessions", [*LEDGER, *EXPORT]),
     ("About", [Command("help", "Show what can be typed here", show_help), *ABOUT]),
 ]
 COMMANDS = [each for _, commands in GROUPS for each in commands]
