@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
+
+BUDGETS = ("session_usd", "session_tokens", "day_usd", "day_tokens")
 
 
 @frozen
@@ -22,7 +24,10 @@ class Config:
     `model` is `provider:model` or None for automatic choice. `max_steps` bounds the model calls of one turn.
     `sources` are the programs whose sessions are listed, None for all. `discover` is whether model servers are looked
     for on this machine's loopback ports.
-    `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …).
+    `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …), `models` a
+    `provider:model` to what the user says of it. `effort` is how much new sessions reason, None for the model's own
+    default. `budget` holds those of BUDGETS that are set. `trusted` are folders whose `.acp-adapter.toml` may also
+    choose a mode in which less is asked.
     """
 
     home: Path
@@ -33,6 +38,10 @@ class Config:
     discover: bool = True
     sources: tuple[str, ...] | None = None
     providers: Mapping[str, Mapping[str, Any]] = field(factory=dict, repr=False)
+    models: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    effort: str | None = None
+    budget: Mapping[str, float] = field(factory=dict)
+    trusted: tuple[Path, ...] = ()
     environ: Mapping[str, str] = field(factory=dict, repr=False)
     problems: tuple[str, ...] = ()
 
@@ -53,6 +62,10 @@ class Config:
             sources=known.texts("sources"),
             discover=env.get("ACP_ADAPTER_DISCOVER", "on") != "off" and known.flag("discover", True),
             providers=known.tables("providers"),
+            models=known.tables("models"),
+            effort=known.text("effort"),
+            budget=known.amounts("budget", BUDGETS),
+            trusted=tuple(Path(each).expanduser() for each in known.texts("trusted") or ()),
             environ=env,
             problems=tuple(problems),
         )
@@ -104,6 +117,17 @@ class _Checked:
     def tables(self, key: str) -> Mapping[str, Mapping[str, Any]]:
         tables: dict[str, Any] = self._get(key, dict, {})
         return {name: table for name, table in tables.items() if isinstance(table, dict)}
+
+    def amounts(self, key: str, names: Sequence[str]) -> Mapping[str, float]:
+        """The positive numbers of a table that has no other names."""
+        found = {}
+        for name, value in self._get(key, dict, {}).items():
+            if name in names and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+                found[name] = float(value)
+            else:
+                known = ", ".join(names)
+                self._problems.append(f"config.toml: [{key}] may have {known}, each more than 0; {name} is ignored.")
+        return found
 
     def _get(self, key: str, kind: type, default: Any) -> Any:
         value = self._table.get(key, default)

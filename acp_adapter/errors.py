@@ -13,6 +13,7 @@
     │   └── LedgerTooNew                     written by a newer schema: readable, not writable
     ├── ClientError                  -32603  the editor refused or did not answer what we asked of it
     ├── ToolError                    -32603  a tool's own failure; the model reads it and goes on
+    ├── BudgetSpent                  -32603  what the user allows a session or a day to use is used up
     └── ProviderError                -32603
         ├── ProviderUnreachable              no connection, or silence past the time-out (retried)
         ├── ProviderOverloaded               429 or 503, with retry_after (retried)
@@ -92,6 +93,10 @@ class ClientError(AcpAdapterError):
 
 
 class ToolError(AcpAdapterError):
+    pass
+
+
+class BudgetSpent(AcpAdapterError):
     pass
 
 

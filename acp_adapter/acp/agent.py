@@ -17,7 +17,7 @@ from acp_adapter.acp.commands.command import Asked, Named
 from acp_adapter.acp.content import content_of
 from acp_adapter.acp.converter import structure, unstructure
 from acp_adapter.acp.handshake import METHOD_ID, negotiate
-from acp_adapter.acp.options import checked_mode, checked_model, modes_of, options_of
+from acp_adapter.acp.options import checked_effort, checked_mode, checked_model, modes_of, options_of
 from acp_adapter.acp.peer import Handler, Peer
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import SessionState
@@ -188,8 +188,11 @@ class AcpAgent:
         elif params.config_id == "model":
             offered = await self._services.models.offered()
             await session.set_model(checked_model(params.value, session, offered))
+        elif params.config_id == "effort":
+            await session.chosen.set_effort(checked_effort(params.value, session))
         else:
-            raise InvalidParams(f"There is no config option {params.config_id!r}; there are 'mode' and 'model'.")
+            known = "'mode', 'model' and 'effort'"
+            raise InvalidParams(f"There is no config option {params.config_id!r}; there are {known}.")
         return types.SetSessionConfigOptionResponse(self._options(session))
 
     # ---- what goes out
@@ -238,6 +241,8 @@ class AcpAgent:
 
     def _tell_commands(self, session: SessionState) -> None:
         self._update(session.id, types.AvailableCommandsUpdate([command.advertised() for command in panel.COMMANDS]))
+        if standing := session.standing():
+            session.emit(standing)
         looking = asyncio.create_task(self._tell_what_is_found(session))
         self._background.add(looking)
         looking.add_done_callback(self._background.discard)

@@ -13,17 +13,22 @@ from acp_adapter.agent.events import Noticed
 from acp_adapter.agent.models import Wanted
 from acp_adapter.errors import LedgerError, ProviderError
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.providers.card import Effort, ModelCard
 from acp_adapter.providers.port import Provider
 
 
 @define(eq=False)
 class ChosenModel:
-    """`wanted` is what is on record; `changed` is called when the automatic choice has been made."""
+    """`wanted` is what is on record; `changed` is called when the automatic choice has been made.
+
+    `effort` is how much it is told to reason, None for its own default; it stays when the model changes.
+    """
 
     session_id: str
     services: Services
     emit: Emit
     wanted: Wanted = field(factory=Wanted)
+    effort: Effort | None = None
     changed: Callable[[], None] = field(default=lambda: None)
 
     async def set(self, wanted: Wanted) -> None:
@@ -31,6 +36,17 @@ class ChosenModel:
         config = {"provider": wanted.provider, "base_url": wanted.base_url}
         await self.services.ledger(SessionDB.update_session, self.session_id, model=wanted.model, model_config=config)
         self.wanted = wanted
+
+    async def set_effort(self, effort: Effort | None) -> None:
+        """Reason so much from the next model call on. Raises LedgerError."""
+        config = {"effort": effort}
+        await self.services.ledger(SessionDB.update_session, self.session_id, model_config=config)
+        self.effort = effort
+
+    @property
+    def card(self) -> ModelCard:
+        """What is known of the model now, without asking anybody."""
+        return self.services.models.card(self.wanted)
 
     async def provider(self) -> Provider:
         """The model's provider, chosen now where it was not. Raises AuthRequired and ProviderError."""

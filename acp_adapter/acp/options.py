@@ -1,7 +1,8 @@
-"""What a person can set in the panel: permission mode and model, as ACP modes and as config options.
+"""What a person can set in the panel: permission mode, model and reasoning effort, as ACP config options; the mode as
+ACP modes too; and all of them by slash commands, for editors that know neither.
 
-One state stands behind both: some editors know only modes, others only config options (ACP v1, section Session
-Config Options). Unknown ids and values are InvalidParams and change nothing.
+One state stands behind each, however it is set (ACP v1, section Session Config Options). Unknown ids and values are
+InvalidParams and change nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from acp_adapter.acp import types
 from acp_adapter.acp.session import SessionState
 from acp_adapter.agent.permissions import MODES, Mode
 from acp_adapter.errors import InvalidParams
+from acp_adapter.providers.card import Effort, ModelCard
 from acp_adapter.providers.choose import ModelChoice
 
 AUTOMATIC = "auto"
+DEFAULT = "default"
 
 MODE_TEXTS: dict[Mode, tuple[str, str]] = {
     "ask": ("Ask", "Reads run; writing and commands ask first."),
@@ -33,7 +36,7 @@ def modes_of(session: SessionState) -> types.SessionModeState:
 
 def options_of(session: SessionState, offered: Sequence[ModelChoice]) -> list[types.SessionConfigOption]:
     """All config options with their current values; clients get the whole list each time."""
-    return [_mode_option(session), _model_option(session, offered)]
+    return [_mode_option(session), _model_option(session, offered), *_effort_option(session)]
 
 
 def checked_mode(value: object) -> Mode:
@@ -54,6 +57,17 @@ def checked_model(value: object, session: SessionState, offered: Sequence[ModelC
     raise InvalidParams(f"There is no model {value!r} here. The models are: {', '.join([AUTOMATIC, *values])}.")
 
 
+def checked_effort(value: object, session: SessionState) -> Effort | None:
+    """`value` as an effort of the session's model, None for its own default. Raises InvalidParams."""
+    if value == DEFAULT:
+        return None
+    known = session.chosen.card.efforts
+    for effort in known:
+        if value == effort:
+            return effort
+    raise InvalidParams(f"There is no effort {value!r} for this model. There are: {', '.join([DEFAULT, *known])}.")
+
+
 def _mode_option(session: SessionState) -> types.SessionConfigOption:
     return types.SelectConfigOption(
         id="mode",
@@ -66,17 +80,50 @@ def _mode_option(session: SessionState) -> types.SessionConfigOption:
 
 
 def _model_option(session: SessionState, offered: Sequence[ModelChoice]) -> types.SessionConfigOption:
-    options = [types.SessionConfigSelectOption(AUTOMATIC, "Automatic", "The first model that is reachable.")]
-    options += [types.SessionConfigSelectOption(_value(choice), choice.name) for choice in offered]
-    if session.model and session.model not in {option.value for option in options}:
-        options.insert(1, types.SessionConfigSelectOption(session.model, session.model))
+    """In groups by provider. The model that runs is among them even where it can't be reached now."""
+    automatic = types.SessionConfigSelectOption(AUTOMATIC, "Automatic", "The first model that is reachable.")
+    groups = {AUTOMATIC: [automatic]}
+    for choice in offered:
+        option = types.SessionConfigSelectOption(_value(choice), choice.name, _about(choice.card))
+        groups.setdefault(choice.provider, []).append(option)
+    if session.model and session.model not in {option.value for options in groups.values() for option in options}:
+        provider = session.model.partition(":")[0]
+        groups.setdefault(provider, []).insert(0, types.SessionConfigSelectOption(session.model, session.model))
     return types.SelectConfigOption(
         id="model",
         name="Model",
         category="model",
         current_value=session.model or AUTOMATIC,
-        options=options,
+        options=[types.SessionConfigSelectGroup(name, name.capitalize(), options) for name, options in groups.items()],
     )
+
+
+def _effort_option(session: SessionState) -> list[types.SessionConfigOption]:
+    """Nothing for a model that can't be told. A choice that this model does not have shows as its default."""
+    known = session.chosen.card.efforts
+    if not known:
+        return []
+    return [
+        types.SelectConfigOption(
+            id="effort",
+            name="Reasoning",
+            description="How much the model thinks before it answers.",
+            category="thought_level",
+            current_value=session.chosen.effort if session.chosen.effort in known else DEFAULT,
+            options=[
+                types.SessionConfigSelectOption(DEFAULT, "Default", "As much as the model itself finds right."),
+                *(types.SessionConfigSelectOption(effort, effort.capitalize()) for effort in known),
+            ],
+        )
+    ]
+
+
+def _about(card: ModelCard) -> str | None:
+    """Window and price, where they are known."""
+    window = f"{card.context_window // 1000:,}k tokens" if card.context_window else ""
+    price = card.price
+    dollars = f"${price.input:g} in, ${price.output:g} out for a million tokens" if price and price.output else ""
+    return ", ".join(filter(None, (window, dollars))) or None
 
 
 def _value(choice: ModelChoice) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ from acp_adapter.acp.lease import leased
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.titles import Title
 from acp_adapter.acp.turns import Turn, Turns
+from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Workspace
-from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk
+from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, UsageChanged
 from acp_adapter.agent.expansion import attachments, expanded
 from acp_adapter.agent.gate import Gate
 from acp_adapter.agent.loop import AIAgent, StopReason
@@ -44,7 +45,8 @@ class SessionState:
     """A live session.
 
     `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
-    option `mode` and a restart all lead to this one value.
+    option `mode` and a restart all lead to this one value. `cost` is what it had cost when it was opened (US dollars,
+    None where that is not known); `limits` are its budgets.
     """
 
     id: str
@@ -58,6 +60,8 @@ class SessionState:
     chosen: ChosenModel
     title: Title
     mode: Mode = "ask"
+    cost: float | None = None
+    limits: Mapping[str, float] = field(factory=dict)
     mcp_servers: list[Any] = field(factory=list)
     greetings: list[Noticed] = field(factory=list)
     options_changed: Callable[[], None] = field(default=lambda: None)
@@ -77,7 +81,10 @@ class SessionState:
             gatekeeper=gate,
             emit=self.emit,
             max_steps=self.services.config.max_steps,
+            effort=lambda: self.chosen.effort,
+            budget=Budget(self.limits, lambda: self.services.ledger(SessionDB.spent, self.id), self.emit),
         )
+        self.agent.context.cost = self.cost
 
     @property
     def cwd(self) -> Path:
@@ -131,6 +138,10 @@ class SessionState:
     async def set_model(self, model: str | None) -> None:
         """Change the model from the next turn on; None is the automatic choice. Raises LedgerError."""
         await self.chosen.set(Wanted.of(model))
+
+    def standing(self) -> UsageChanged | None:
+        """How full the window is and what the session has cost, where that is known without asking the model."""
+        return self.agent.context.standing(self.chosen.card.context_window) if self.history else None
 
     @property
     def additional(self) -> list[str]:

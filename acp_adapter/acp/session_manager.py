@@ -12,18 +12,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from acp_adapter.acp.chosen_model import ChosenModel
 from acp_adapter.acp.client import EditorClient
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import SessionState
 from acp_adapter.acp.titles import Title
 from acp_adapter.agent.calls import Emit, Workspace
+from acp_adapter.agent.events import Noticed
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import MODES, Mode
 from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.errors import InvalidParams, SessionNotFound
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
+from acp_adapter.project_defaults import ProjectDefaults
+from acp_adapter.providers.card import Effort
+from acp_adapter.providers.own_models import EFFORTS
 from acp_adapter.transcript import Transcript, new_id
 
 ID_LIMIT = 200
@@ -46,22 +52,26 @@ class SessionManager:
         """A new session, in the ledger before its id is told to anyone."""
         folders = _folders(cwd, additional)
         session_id = new_id()
+        project = await self._project(folders[0])
+        wanted = Wanted.of(project.model)
         config = {
             "cwd": str(folders[0]),
-            "mode": self._services.config.mode,
+            "mode": project.mode or self._services.config.mode,
+            "provider": wanted.provider,
+            "effort": project.effort or self._services.config.effort,
             "additional_directories": [str(folder) for folder in folders[1:]],
         }
         row = await self._services.ledger(
             SessionDB.create_session,
             session_id,
             source="acp",
-            model=None,
-            model_config=config,
+            model=wanted.model,
+            model_config={name: value for name, value in config.items() if value is not None},
             system_prompt=await asyncio.to_thread(system_prompt, folders[0]),
             cwd=str(folders[0]),
         )
         transcript = Transcript(session_id, self._services.ledger)
-        return self._enter(session_id, row, transcript, folders, mcp_servers)
+        return self._enter(session_id, row, transcript, folders, mcp_servers, project)
 
     async def find(self, session_id: str) -> SessionState:
         """The session as it is, restored from the ledger where this process does not have it."""
@@ -139,7 +149,13 @@ class SessionManager:
         config = row.model_config
         cwd = Path(row.cwd or Path.home())
         folders = [cwd, *(Path(folder) for folder in config.get("additional_directories", ()))]
-        return self._enter(session_id, row, Transcript(session_id, ledger, messages), folders, ())
+        transcript = Transcript(session_id, ledger, messages)
+        return self._enter(session_id, row, transcript, folders, (), await self._project(cwd, new=False))
+
+    async def _project(self, cwd: Path, *, new: bool = True) -> ProjectDefaults:
+        """What the project asks for. A session that is there already keeps its own choices, so only budgets count."""
+        found = await asyncio.to_thread(ProjectDefaults.of, cwd, self._services.config)
+        return found if new else evolve(found, problems=())
 
     def _enter(
         self,
@@ -148,6 +164,7 @@ class SessionManager:
         transcript: Transcript,
         folders: Sequence[Path],
         mcp_servers: Sequence[Any],
+        project: ProjectDefaults,
     ) -> SessionState:
         """`row` is where the conversation goes on; `session_id` is the id that the editor knows it by."""
         client, emit = self._client_of(session_id), self._emit_of(session_id)
@@ -162,9 +179,12 @@ class SessionManager:
             client=client,
             services=self._services,
             emit=emit,
-            chosen=ChosenModel(session_id, self._services, emit, wanted),
+            chosen=ChosenModel(session_id, self._services, emit, wanted, _effort(row.model_config.get("effort"))),
             title=Title(session_id, self._services.ledger, emit, row.title),
             mode=_mode(row.model_config.get("mode")),
+            cost=row.estimated_cost_usd or None,
+            limits=project.lowered(self._services.config.budget),
+            greetings=[Noticed("warning", problem) for problem in project.problems],
             mcp_servers=list(mcp_servers),
         )
         self._live[session_id] = session
@@ -193,6 +213,10 @@ def _folders(cwd: str, additional: Sequence[str]) -> list[Path]:
 
 def _resolved(folders: Sequence[Path]) -> list[Path]:
     return [folder.resolve() for folder in folders]
+
+
+def _effort(stored: object) -> Effort | None:
+    return next((effort for effort in EFFORTS if effort == stored), None)
 
 
 def _mode(stored: object) -> Mode:

@@ -10,6 +10,7 @@ from acp_adapter.agent import compaction
 from acp_adapter.agent.events import CompactionChanged, TurnEvent, UsageChanged
 from acp_adapter.errors import AcpAdapterError, ContextTooLong
 from acp_adapter.pairing import paired
+from acp_adapter.providers.card import Effort
 from acp_adapter.providers.port import ModelRequest, Provider, ToolSpec
 from acp_adapter.tools.port import Tool
 from acp_adapter.tools.toolbox import suited_to
@@ -18,27 +19,44 @@ from acp_adapter.transcript import Transcript, Usage, new_id
 
 @define(eq=False)
 class Context:
-    """One conversation as its model sees it. The prefix of a request never changes but by compaction."""
+    """One conversation as its model sees it. The prefix of a request never changes but by compaction.
+
+    `cost` is what the session has cost so far, in US dollars; None where nobody knows.
+    """
 
     transcript: Transcript
     system_prompt: str
     tools: Callable[[], Mapping[str, Tool]]
     emit: Callable[[TurnEvent], None]
+    cost: float | None = None
     _used: int = field(default=0, init=False)
 
-    def request(self, model: str) -> ModelRequest:
-        """The next request to `model`, which is told of the tools that suit it."""
-        suited = suited_to(model, self.tools())
+    def request(self, provider: Provider, effort: Effort | None = None) -> ModelRequest:
+        """The next request: with the tools that suit the model, and the effort if it is one that the model has."""
+        suited = suited_to(provider.model, self.tools())
         specs = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in suited.values()]
-        return ModelRequest(self.system_prompt, paired(self.transcript.messages), specs)
+        known = effort if effort in provider.card.efforts else None
+        return ModelRequest(
+            self.system_prompt,
+            paired(self.transcript.messages),
+            specs,
+            effort=known,
+            session=self.transcript.session_id,
+        )
 
     def count(self, usage: Usage | None, window: int | None) -> None:
         """Take in what the provider counted for the last request and its answer, and tell the user."""
         if usage is None:
             return
+        if usage.cost is not None:
+            self.cost = (self.cost or 0.0) + usage.cost
         self._used = usage.input_tokens + usage.output_tokens
         if window:
-            self.emit(UsageChanged(self._used, window))
+            self.emit(UsageChanged(self._used, window, self.cost))
+
+    def standing(self, window: int | None) -> UsageChanged | None:
+        """How full the window is, about, before the model was asked anything; None where the window is not known."""
+        return UsageChanged(self._size(), window, self.cost) if window else None
 
     async def make_room(self, provider: Provider) -> None:
         """Compact if the window is nearly full. Raises ContextTooLong where that does not help."""

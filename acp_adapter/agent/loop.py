@@ -16,6 +16,7 @@ from typing import Literal
 
 from attrs import define, evolve, field
 
+from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Gatekeeper, ToolRunner, Workspace
 from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
@@ -30,6 +31,7 @@ from acp_adapter.errors import (
     ProviderError,
     ProviderRejected,
 )
+from acp_adapter.providers.card import Effort
 from acp_adapter.providers.port import (
     Completed,
     Provider,
@@ -63,11 +65,14 @@ class AIAgent:
     gatekeeper: Gatekeeper
     emit: Emit
     max_steps: int = 100
+    effort: Callable[[], Effort | None] = lambda: None
+    budget: Budget | None = None
     announced: dict[str, ToolCallStarted] = field(factory=dict, init=False)
     streaming: StreamingAnswer | None = field(default=None, init=False)
     context: Context = field(init=False)
     steering: Steering = field(init=False)
     _warned: bool = field(default=False, init=False)
+    _untold: tuple[str, str] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.context = Context(self.transcript, self.system_prompt, lambda: self.tools, self.emit)
@@ -141,8 +146,11 @@ class AIAgent:
 
     async def _steps(self) -> StopReason:
         provider = await self.choose()
+        self._check_effort(provider)
         runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit, self.announced)
         for _ in range(self.max_steps):
+            if self.budget:
+                await self.budget.check(provider)
             completed = await self._model_step_with_room(provider)
             if completed.message.tool_calls and completed.finish_reason not in ("length", "content_filter"):
                 await runner.run(completed.message.calls())
@@ -153,6 +161,15 @@ class AIAgent:
                 await self.close_open_calls("The answer ended before this call was complete.")
             await self.keep(*said)
         return "max_turn_requests"
+
+    def _check_effort(self, provider: Provider) -> None:
+        """Say once that the chosen effort is not one that this model has."""
+        effort = self.effort()
+        if effort and effort not in provider.card.efforts and self._untold != (provider.model, effort):
+            self._untold = (provider.model, effort)
+            known = ", ".join(provider.card.efforts) or "none"
+            title = f"{provider.model} can't be set to the reasoning effort {effort!r} (it has: {known})"
+            self.emit(Noticed("warning", title, "Its own default is used."))
 
     async def compact(self, focus: str | None = None) -> None:
         """Put the older part of the conversation into a summary now; see `Context.compact`."""
@@ -184,13 +201,14 @@ class AIAgent:
         message = self._with_new_call_ids(completed.message)
         message = evolve(message, id=answer.id, finish_reason=completed.finish_reason)
         completed = evolve(completed, message=message)
-        await self.keep(message, usage=completed.usage or Usage())
+        usage = provider.card.priced(completed.usage) if completed.usage else None
+        await self.keep(message, usage=usage or Usage())
         self._check_said_something(completed)
-        self.context.count(completed.usage, provider.card.context_window)
+        self.context.count(usage, provider.card.context_window)
         return completed
 
     async def _stream(self, provider: Provider, answer: StreamingAnswer) -> Completed:
-        async with aclosing(provider.stream(self.context.request(provider.model))) as events:
+        async with aclosing(provider.stream(self.context.request(provider, self.effort()))) as events:
             async for event in events:
                 if isinstance(event, Completed):
                     return event

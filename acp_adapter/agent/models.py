@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from attrs import frozen
 
 from acp_adapter.config import Config
-from acp_adapter.errors import ProviderError
-from acp_adapter.providers.choose import ModelChoice, available, choose, restored
+from acp_adapter.errors import AcpAdapterError, ProviderError
+from acp_adapter.providers.card import ModelCard
+from acp_adapter.providers.choose import ModelChoice, available, choose, provider_from, restored
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.port import Provider
 from acp_adapter.providers.retry import retrying
 
@@ -54,7 +57,23 @@ class Models:
             if wanted not in self._made:
                 self._made[wanted] = await self._make(wanted)
         provider, notice = self._made[wanted]
+        if isinstance(provider, HostedProvider):
+            provider.card = self._listed(wanted).filled(provider.card)
         return retrying(provider, on_retry=on_retry), notice
+
+    def card(self, wanted: Wanted) -> ModelCard:
+        """What is known of the model now, without asking anybody."""
+        if made := self._made.get(wanted):
+            return self._listed(wanted).filled(made[0].card)
+        card = ModelCard()
+        if wanted.provider and wanted.model:
+            with contextlib.suppress(AcpAdapterError):
+                card = provider_from(wanted.provider, wanted.model, wanted.base_url, self._config).card
+        return self._listed(wanted).filled(card)
+
+    def _listed(self, wanted: Wanted) -> ModelCard:
+        same = (each.card for each in self.known if (each.provider, each.model) == (wanted.provider, wanted.model))
+        return next(same, ModelCard())
 
     async def offered(self) -> list[ModelChoice]:
         """What a person may choose from now: only what is reachable."""

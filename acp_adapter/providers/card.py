@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, field, frozen
 
 from acp_adapter.transcript import Usage
 
@@ -16,15 +17,23 @@ MILLION = 1_000_000
 
 @frozen
 class Price:
-    """US dollars for a million tokens. None: as dear as other input."""
+    """US dollars for a million tokens. A cache price of None: as dear as other input.
+
+    `above` are other prices for prompts of more tokens than the key; the whole call has the price of its prompt's size.
+    """
 
     input: float
     output: float
     cache_read: float | None = None
     cache_write: float | None = None
+    above: Mapping[int, Price] = field(factory=dict)
 
     def of(self, usage: Usage) -> float:
         """What such a call costs. `usage.input_tokens` holds what was read from and written to the cache."""
+        tiers = [tokens for tokens in self.above if usage.input_tokens > tokens]
+        return self.above[max(tiers)]._of(usage) if tiers else self._of(usage)
+
+    def _of(self, usage: Usage) -> float:
         plain = usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens
         read = self.input if self.cache_read is None else self.cache_read
         write = self.input if self.cache_write is None else self.cache_write
@@ -36,8 +45,8 @@ class Price:
 class ModelCard:
     """None where nobody knows: then nothing is refused for it, and the server has the last word.
 
-    `context_window` and `max_output` are in tokens; `images` and `audio` say what a prompt may hold; `efforts` are
-    those that this model can be set to, none where it can't be set.
+    `context_window` and `max_output` are in tokens; `images` and `audio` say what a prompt may hold; `reasons` whether
+    it thinks before it answers, and `efforts` how much it can be told to, none where it can't be told.
     """
 
     context_window: int | None = None
@@ -46,6 +55,12 @@ class ModelCard:
     audio: bool | None = None
     efforts: tuple[Effort, ...] = ()
     price: Price | None = None
+    reasons: bool | None = None
+
+    def filled(self, other: ModelCard) -> ModelCard:
+        """This card, with what it does not know taken from the other."""
+        known = asdict(self, recurse=False)
+        return evolve(other, **{name: value for name, value in known.items() if value is not None and value != ()})
 
     def priced(self, usage: Usage) -> Usage:
         """The usage with its cost, which the provider's own word goes before."""

@@ -11,10 +11,11 @@ import contextlib
 import time
 from collections.abc import Iterable
 
-from attrs import frozen
+from attrs import field, frozen
 
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError, AuthRequired, InvalidParams, ProviderError, ProviderUnreachable
+from acp_adapter.providers.card import Listed, ModelCard
 from acp_adapter.providers.discovery import Server, ask, ask_all, servers_here, with_window
 from acp_adapter.providers.endpoints import Endpoint, configured, endpoint, endpoint_at
 from acp_adapter.providers.http import HostedProvider
@@ -47,6 +48,7 @@ class ModelChoice:
     provider: str
     model: str
     name: str
+    card: ModelCard = field(factory=ModelCard, eq=False, repr=False)
 
 
 async def choose(config: Config, wanted: str | None = None) -> Provider:
@@ -164,17 +166,26 @@ async def _offered(config: Config) -> list[ModelChoice]:
 def _own_choice(config: Config) -> list[ModelChoice]:
     name, _, model = (config.model or "").partition(":")
     try:
-        return [_choice(name, provider_from(name, model, None, config).model)] if model else []
+        chosen = provider_from(name, model, None, config) if model else None
+        return [_choice(name, chosen.model, chosen.card)] if chosen else []
     except AcpAdapterError:
         return []
 
 
 def _of_servers(servers: Iterable[Server]) -> list[ModelChoice]:
-    return [_choice(server.endpoint.name, listed.id) for server in servers for listed in server.models[:MOST]]
+    return [_listed(server, listed) for server in servers for listed in server.models[:MOST]]
 
 
-def _choice(provider: str, model: str) -> ModelChoice:
-    return ModelChoice(provider, model, f"{model} ({provider})")
+def _listed(server: Server, listed: Listed) -> ModelChoice:
+    """With what the server tells of the model where the user says nothing else of it."""
+    found = server.endpoint
+    own = found.cards.get(listed.id, ModelCard()).filled(ModelCard(found.context_window))
+    card = own.filled(listed.card).filled(found.card(listed.id))
+    return ModelChoice(found.name, listed.id, f"{listed.name or listed.id} ({found.name})", card)
+
+
+def _choice(provider: str, model: str, card: ModelCard | None = None) -> ModelChoice:
+    return ModelChoice(provider, model, f"{model} ({provider})", card or ModelCard())
 
 
 def _local(model: str, config: Config) -> Provider:

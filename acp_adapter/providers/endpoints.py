@@ -13,22 +13,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from acp_adapter.config import Config
 from acp_adapter.errors import AuthRequired, InvalidParams
-from acp_adapter.providers.apis import APIS
-from acp_adapter.providers.card import ModelCard
+from acp_adapter.providers.apis import APIS, efforts_of
+from acp_adapter.providers.card import ModelCard, Price
+from acp_adapter.providers.catalogue.lookup import card_of
 from acp_adapter.providers.http import LOOPBACK, SILENCE, HostedProvider, shown_url
+from acp_adapter.providers.own_models import own_cards
 from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES, api_at
-from acp_adapter.providers.windows import context_window
+
+FREE = Price(0.0, 0.0)
 
 
 @frozen
 class Endpoint:
     """A model server. `model` is the one to use where none is asked for, None for the server's first.
 
-    `api` is one of `acp_adapter.providers.apis.APIS`.
+    `api` is one of `acp_adapter.providers.apis.APIS`; `cards` is what the user says of its models.
     """
 
     name: str
@@ -39,17 +42,25 @@ class Endpoint:
     headers: Mapping[str, str] = field(factory=dict, repr=False)
     silence: float = SILENCE
     api: str = "chat"
+    cards: Mapping[str, ModelCard] = field(factory=dict, repr=False)
 
     @property
     def local(self) -> bool:
         return urlsplit(self.base_url).hostname in LOOPBACK
 
     def provider(self, model: str) -> HostedProvider:
-        # What a server on this machine can hold depends on how it was started, not on the model's name.
-        unknown = self.local or self.api == "ollama"
-        window = self.context_window or (None if unknown else context_window(model))
         make = APIS[self.api]
-        return make(self.name, model, self.base_url, self.api_key, ModelCard(window), self.headers, self.silence)
+        return make(self.name, model, self.base_url, self.api_key, self.card(model), self.headers, self.silence)
+
+    def card(self, model: str) -> ModelCard:
+        """What is known of one of its models without asking: what the user says of it goes before the catalogue."""
+        known = card_of(self.name, model)
+        if self.local or self.api == "ollama":
+            # What a server of one's own can hold depends on how it was started, not on the model's name.
+            known = evolve(known, context_window=None, max_output=None, price=FREE)
+        own = self.cards.get(model, ModelCard()).filled(ModelCard(self.context_window))
+        card = own.filled(known)
+        return card.filled(ModelCard(efforts=efforts_of(self.api, model, card.reasons)))
 
 
 def known(config: Config) -> list[str]:
@@ -76,6 +87,7 @@ def endpoint(name: str, config: Config) -> Endpoint:
         headers=table.headers(),
         silence=table.number("timeout") or SILENCE,
         api=table.api() or api_at(name, base_url or usual or ""),
+        cards=own_cards(name, config),
     )
     if service and not found.api_key and not found.headers and _host(found.base_url) == _host(service.base_url):
         raise AuthRequired(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.clients.checks.state import values
 from tests.clients.lab import Lab
-from tests.clients.raw import RawClient
+from tests.clients.raw import RawClient, RpcError
 from tests.stub_model import SHELL, WRITE, C, T
 
 MODES = ["ask", "accept_edits", "plan", "bypass"]
@@ -167,3 +167,83 @@ def _offered(client: RawClient, session: str, first: dict[str, Any]) -> list[str
         if update["sessionUpdate"] == "config_option_update":
             told += [option for option in update["configOptions"] if option["id"] == first["id"]]
     return values(told[-1])
+
+
+REASONING = '[models."openai:stub-1"]\nefforts = ["off", "low", "high"]\n'
+
+
+async def set_option(client: RawClient, session: str, option: str, value: Any) -> Any:
+    return await client.request("session/set_config_option", {"sessionId": session, "configId": option, "value": value})
+
+
+async def test_the_effort_is_offered_with_the_model_s_own_words_and_reaches_the_model(lab: Lab) -> None:
+    lab.configure(REASONING)
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.model.add(T("one"), T("two"), T("three"))
+    await client.prompt(session, "first")
+    assert "reasoning_effort" not in lab.model.requests[-1].body
+    answer = await set_option(client, session, "effort", "high")
+    effort = next(option for option in answer["configOptions"] if option["id"] == "effort")
+    assert (values(effort), effort["category"]) == (["default", "off", "low", "high"], "thought_level")
+    await client.prompt(session, "second")
+    assert lab.model.requests[-1].body["reasoning_effort"] == "high"
+    client = await lab.restart(client)
+    assert (await state(client, lab, session))[1]["effort"] == "high"
+    await client.prompt(session, "/effort default")
+    await client.prompt(session, "third")
+    assert "reasoning_effort" not in lab.model.requests[-1].body
+    assert (await state(client, lab, session))[1]["effort"] == "default"
+
+
+async def test_an_effort_that_the_model_does_not_have_is_refused_and_changes_nothing(lab: Lab) -> None:
+    lab.configure(REASONING)
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.model.add(T("one"))
+    await client.prompt(session, "first")
+    await set_option(client, session, "effort", "low")
+    for value in ("medium", "", "HIGH", "none"):
+        with pytest.raises(RpcError, match="There is no effort") as refused:
+            await set_option(client, session, "effort", value)
+        assert refused.value.code == -32602
+    assert (await state(client, lab, session))[1]["effort"] == "low"
+
+
+async def test_a_model_that_can_t_be_told_how_much_to_reason_is_not_offered_to_be(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.model.add(T("one"))
+    await client.prompt(session, "first")
+    assert "effort" not in (await state(client, lab, session))[1]
+    turn = await client.prompt(session, "/effort")
+    assert "can't be told how much to reason" in turn.text
+
+
+async def test_an_effort_that_another_model_lacks_is_told_of_and_kept_for_later(lab: Lab) -> None:
+    lab.configure(f'effort = "low"\n{REASONING}')
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.model.add(T("one"), T("two"))
+    await client.prompt(session, "first")
+    assert lab.model.requests[-1].body["reasoning_effort"] == "low"
+    lab.configure('effort = "low"\n[models."openai:stub-1"]\nefforts = ["high"]\n')
+    client = await lab.restart(client)
+    await client.load(session, lab.project)
+    turn = await client.prompt(session, "second")
+    assert "can't be set to the reasoning effort 'low' (it has: high)" in turn.text
+    assert "reasoning_effort" not in lab.model.requests[-1].body
+
+
+async def test_models_are_grouped_by_provider(lab: Lab) -> None:
+    client = await lab.start()
+    first = await new(client, lab)
+    await client.request(
+        "session/set_config_option", {"sessionId": first["sessionId"], "configId": "model", "value": "auto"}
+    )
+    params = {"sessionId": first["sessionId"], "cwd": str(lab.project), "mcpServers": []}
+    result = await client.request("session/resume", params)
+    model = next(option for option in result["configOptions"] if option["id"] == "model")
+    groups = {group["group"]: [option["value"] for option in group["options"]] for group in model["options"]}
+    assert groups["auto"] == ["auto"]
+    assert f"openai:{lab.model.model}" in groups["openai"]

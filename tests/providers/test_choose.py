@@ -13,13 +13,13 @@ import pytest
 from acp_adapter.config import Config
 from acp_adapter.errors import AuthRequired, InvalidParams, ProviderUnreachable
 from acp_adapter.providers import discovery
+from acp_adapter.providers.catalogue.families import context_window
 from acp_adapter.providers.chat.provider import ChatProvider
 from acp_adapter.providers.choose import ModelChoice, available, choose, provider_from, restored
 from acp_adapter.providers.gemini.provider import GeminiProvider
 from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES
 from acp_adapter.providers.weights import DEFAULT, KNOWN
-from acp_adapter.providers.windows import context_window
 from tests.providers.calls import answer
 from tests.stub_model import StubModel, T
 

@@ -8,6 +8,7 @@ from acp_adapter.acp.commands.command import Asked, Command
 from acp_adapter.agent.loop import StopReason
 from acp_adapter.agent.permissions import decide
 from acp_adapter.doctor import CHECKS, Check
+from acp_adapter.ledger.db import SessionDB
 from acp_adapter.tools.port import Intent, Tool
 from acp_adapter.tools.toolbox import ACTIONS
 
@@ -17,10 +18,12 @@ MARKS = {"ok": "✔", "warn": "!", "fail": "✗"}
 
 async def show_usage(asked: Asked) -> StopReason:
     total = await asked.session.usage()
+    spent = await asked.services.ledger(SessionDB.spent, asked.session.id)
     rows = [
         f"- model calls: {total.api_call_count:,}",
         f"- tokens in: {total.input_tokens:,} (of which from the provider's cache: {total.cache_read_tokens:,})",
         f"- tokens out: {total.output_tokens:,}, of which reasoning: {total.reasoning_tokens:,}",
+        f"- cost: ${spent.session_cost:,.4f}, today in all sessions ${spent.day_cost:,.4f} (where prices are known)",
         f"- messages: {total.message_count:,}, tool calls: {total.tool_call_count:,}",
     ]
     return await asked.say("\n".join(["This session so far:", "", *rows]))

@@ -1,9 +1,9 @@
-"""Slash commands for what is set in a session: mode, model."""
+"""Slash commands for what is set in a session: mode, model, effort."""
 
 from __future__ import annotations
 
 from acp_adapter.acp.commands.command import Asked, Command
-from acp_adapter.acp.options import MODE_TEXTS, checked_mode, checked_model
+from acp_adapter.acp.options import DEFAULT, MODE_TEXTS, checked_effort, checked_mode, checked_model
 from acp_adapter.agent.loop import StopReason
 
 
@@ -31,7 +31,22 @@ async def show_model(asked: Asked) -> StopReason:
     return await asked.say("\n".join([f"Now: `{now}`. To change it: `/model NAME`, one of", "", "- `auto`", *rows]))
 
 
+async def show_effort(asked: Asked) -> StopReason:
+    chosen = asked.session.chosen
+    if asked.argument:
+        await chosen.set_effort(checked_effort(asked.argument, asked.session))
+        asked.session.options_changed()
+        return await asked.say(f"Reasoning effort from the next step on: **{chosen.effort or DEFAULT}**.")
+    known = chosen.card.efforts
+    if not known:
+        return await asked.say(f"`{asked.session.model or 'the model'}` can't be told how much to reason.")
+    now = chosen.effort or DEFAULT
+    rows = [f"- `{effort}`{' (now)' if effort == now else ''}" for effort in (DEFAULT, *known)]
+    return await asked.say("\n".join(["Reasoning effort, set with `/effort NAME`:", "", *rows]))
+
+
 CHOICES = [
     Command("mode", "Show or set what runs without asking", show_mode, "[MODE]"),
     Command("model", "Show or choose the model", show_model, "[PROVIDER:MODEL]"),
+    Command("effort", "Show or set how much the model reasons", show_effort, "[EFFORT]"),
 ]

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_adapter.providers.card import Listed, ModelCard
+from acp_adapter.providers.card import MILLION, Listed, ModelCard, Price
 from acp_adapter.providers.chat.answer import ChatAnswer
 from acp_adapter.providers.chat.request import ChatEncoder, Dialect
 from acp_adapter.providers.http import DONE, HostedProvider, chunks
@@ -62,4 +62,30 @@ def _listed(entry: dict[str, Any]) -> Listed:
     """vLLM says `max_model_len`, OpenRouter `context_length`, LM Studio `loaded_context_length`."""
     sizes = (entry.get(key) for key in ("loaded_context_length", "max_model_len", "context_length"))
     window = next((size for size in sizes if isinstance(size, int) and size > 0), None)
-    return Listed(entry["id"], ModelCard(context_window=window))
+    images, audio = _takes(entry, "image"), _takes(entry, "audio")
+    name = entry.get("name")
+    card = ModelCard(context_window=window, images=images, audio=audio, price=_price(entry))
+    return Listed(entry["id"], card, name if isinstance(name, str) else None)
+
+
+def _takes(entry: dict[str, Any], kind: str) -> bool | None:
+    """OpenRouter's `architecture.input_modalities`; None where a server says nothing of it."""
+    architecture = entry.get("architecture")
+    takes = architecture.get("input_modalities") if isinstance(architecture, dict) else None
+    return kind in takes if isinstance(takes, list) else None
+
+
+def _price(entry: dict[str, Any]) -> Price | None:
+    """OpenRouter's `pricing`: US dollars for one token, as text; -1 where it depends."""
+    pricing = entry.get("pricing")
+    if not isinstance(pricing, dict):
+        return None
+    try:
+        names = ("prompt", "completion", "input_cache_read", "input_cache_write")
+        known = [float(pricing[name]) * MILLION if name in pricing else None for name in names]
+    except (TypeError, ValueError):
+        return None
+    given, made, read, write = known
+    if given is None or made is None or min(each for each in known if each is not None) < 0:
+        return None
+    return Price(given, made, read, write)

@@ -1,0 +1,86 @@
+"""Budget: what a session and a day may use, in money and in tokens, looked at before each model call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Protocol
+
+from attrs import define, field
+
+from acp_adapter.agent.events import Noticed, TurnEvent
+from acp_adapter.errors import BudgetSpent
+from acp_adapter.providers.port import Provider
+
+WARNED_AT = 0.8
+"""The part of a budget from which on the user is warned."""
+
+WORDS = {
+    "session_usd": "this session",
+    "session_tokens": "this session",
+    "day_usd": "today, over all sessions",
+    "day_tokens": "today, over all sessions",
+}
+
+
+class Spent(Protocol):
+    """What the ledger has counted: tokens in and out together, and US dollars."""
+
+    @property
+    def session_tokens(self) -> int: ...
+    @property
+    def session_cost(self) -> float: ...
+    @property
+    def day_tokens(self) -> int: ...
+    @property
+    def day_cost(self) -> float: ...
+
+
+@define(eq=False)
+class Budget:
+    """`limits` holds those of `acp_adapter.config.BUDGETS` that are set; `spent` asks the ledger.
+
+    Each warning is given once a session.
+    """
+
+    limits: Mapping[str, float]
+    spent: Callable[[], Awaitable[Spent]]
+    emit: Callable[[TurnEvent], None]
+    _told: set[str] = field(factory=set)
+
+    async def check(self, provider: Provider) -> None:
+        """Raises BudgetSpent, a sentence that says which budget, how much of it, and how to go on."""
+        if not self.limits:
+            return
+        self._tell_unpriced(provider)
+        for name, used in self._used(await self.spent()):
+            limit = self.limits[name]
+            if used >= limit:
+                raise BudgetSpent(
+                    f"The budget for {WORDS[name]} is spent: {_amount(name, used)} of {_amount(name, limit)}. All that "
+                    f"was done is kept. To go on, raise {name} under [budget] in config.toml and start the agent anew."
+                )
+            if used >= limit * WARNED_AT:
+                self._tell(name, f"{_amount(name, used)} of the {_amount(name, limit)} for {WORDS[name]} are used")
+
+    def _used(self, spent: Spent) -> Iterator[tuple[str, float]]:
+        known: dict[str, float] = {
+            "session_usd": spent.session_cost,
+            "session_tokens": spent.session_tokens,
+            "day_usd": spent.day_cost,
+            "day_tokens": spent.day_tokens,
+        }
+        yield from ((name, used) for name, used in known.items() if name in self.limits)
+
+    def _tell_unpriced(self, provider: Provider) -> None:
+        if provider.card.price is None and any(name.endswith("_usd") for name in self.limits):
+            name = f"{provider.name}:{provider.model}"
+            self._tell(name, f"What {name} costs is not known, so the budget in US dollars does not count it")
+
+    def _tell(self, about: str, title: str) -> None:
+        if about not in self._told:
+            self._told.add(about)
+            self.emit(Noticed("warning", title))
+
+
+def _amount(name: str, value: float) -> str:
+    return f"${value:,.2f}" if name.endswith("_usd") else f"{value:,.0f} tokens"

@@ -1,0 +1,116 @@
+"""What a project asks for: `.acp-adapter.toml` in the session's folder, or above it up to the repository's root.
+
+It may choose a model of those that are set up, how much it reasons, a stricter mode and smaller budgets. It grants
+nothing: a mode in which less is asked counts only in a folder that the user's own config.toml trusts, and addresses,
+keys and commands are not read from it at all.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from acp_adapter.config import BUDGETS, Config
+
+NAME = ".acp-adapter.toml"
+LARGEST = 64 * 1024
+STRICT = ("ask", "plan")
+MODES = (*STRICT, "accept_edits", "bypass")
+EFFORTS = ("off", "low", "medium", "high")
+KEYS = ("model", "effort", "mode", "budget")
+
+
+@frozen
+class ProjectDefaults:
+    """None means: nothing said. `problems` are sentences about what was not taken, for the user."""
+
+    model: str | None = None
+    effort: str | None = None
+    mode: str | None = None
+    budget: Mapping[str, float] = field(factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, cwd: Path, config: Config) -> ProjectDefaults:
+        """Those that hold in `cwd`. Never raises for what a project wrote. Reads at most one small file."""
+        path = next((found for found in _places(cwd) if found.is_file()), None)
+        if path is None:
+            return cls()
+        try:
+            table = _read(path)
+        except (OSError, ValueError) as fault:
+            return cls(problems=(f"{path} can't be used ({fault}), so it is ignored.",))
+        return _checked(table, path, _is_trusted(path.parent, config))
+
+    def lowered(self, own: Mapping[str, float]) -> dict[str, float]:
+        """The user's budgets, and the project's where they are smaller or the user has none."""
+        return {
+            name: min(limits[name] for limits in (own, self.budget) if name in limits)
+            for name in BUDGETS
+            if name in own or name in self.budget
+        }
+
+
+def _places(cwd: Path) -> Iterator[Path]:
+    """The folder itself; and those above it, where one of them is a repository's root, up to that one."""
+    above = [cwd, *cwd.parents]
+    root = next((at for at, folder in enumerate(above) if (folder / ".git").exists()), 0)
+    yield from (folder / NAME for folder in above[: root + 1])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    real = Path(os.path.realpath(path))
+    if Path(os.path.realpath(path.parent)) not in real.parents:
+        raise ValueError("it leads out of the project")
+    with real.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(f"it is larger than {LARGEST // 1024} KiB")
+    return tomllib.loads(data.decode("utf-8"))
+
+
+def _is_trusted(folder: Path, config: Config) -> bool:
+    real = Path(os.path.realpath(folder))
+    trusted = [Path(os.path.realpath(each)) for each in config.trusted]
+    return any(real == each or each in real.parents for each in trusted)
+
+
+def _checked(table: dict[str, Any], path: Path, trusted: bool) -> ProjectDefaults:
+    problems = [f"{path}: {key} is not read from a project's file." for key in table if key not in KEYS]
+    model, effort, mode = (_text(table, key, path, problems) for key in ("model", "effort", "mode"))
+    if model and not all(model.partition(":")):
+        problems.append(f"{path}: model must be provider:model, not {model!r}; it is ignored.")
+        model = None
+    if effort and effort not in EFFORTS:
+        problems.append(f"{path}: effort must be one of {', '.join(EFFORTS)}, not {effort!r}; it is ignored.")
+        effort = None
+    if mode and mode not in (MODES if trusted else STRICT):
+        known = mode in MODES
+        why = f'a project may not choose it unless config.toml trusts its folder: trusted = ["{path.parent}"]'
+        problems.append(f"{path}: mode {mode!r} is ignored: {why if known else 'there is no such mode'}.")
+        mode = None
+    return ProjectDefaults(model, effort, mode, _budget(table, path, problems), tuple(problems))
+
+
+def _text(table: dict[str, Any], key: str, path: Path, problems: list[str]) -> str | None:
+    value = table.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    problems.append(f"{path}: {key} must be a text; it is ignored.")
+    return None
+
+
+def _budget(table: dict[str, Any], path: Path, problems: list[str]) -> dict[str, float]:
+    found = {}
+    given = table.get("budget", {})
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if name in BUDGETS and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            found[name] = float(value)
+        else:
+            problems.append(f"{path}: [budget] may have {', '.join(BUDGETS)}, each more than 0; {name} is ignored.")
+    return found

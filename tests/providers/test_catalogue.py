@@ -1,0 +1,151 @@
+"""What is known of models: from the table, from the user, from the server; and what a call costs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from genai_prices import Usage as TheirUsage
+from genai_prices import calc_price
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_adapter.config import Config
+from acp_adapter.errors import InvalidParams
+from acp_adapter.providers.card import ModelCard, Price
+from acp_adapter.providers.catalogue import generate
+from acp_adapter.providers.catalogue.families import context_window
+from acp_adapter.providers.catalogue.lookup import _table, card_of
+from acp_adapter.providers.endpoints import endpoint
+from acp_adapter.providers.services import SERVICES
+from acp_adapter.transcript import Usage
+
+WHEEL = os.environ.get("ACP_ADAPTER_TEST_LITELLM", "")
+"""A litellm wheel, to make the table anew from."""
+
+
+@pytest.mark.skipif(not WHEEL, reason="set ACP_ADAPTER_TEST_LITELLM to the wheel that the table was made from")
+def test_the_table_is_what_its_source_gives() -> None:
+    assert generate.text_of(generate.read(Path(WHEEL))) == generate.TABLE.read_text("utf-8")
+
+
+def test_the_table_knows_the_services_and_the_model_that_each_begins_with() -> None:
+    services = {name.partition(":")[0] for name in _table()}
+    assert services == set(SERVICES) - {"openrouter"}, "OpenRouter tells of its models itself"
+    known = [name for name in services if card_of(name, SERVICES[name].model).context_window]
+    assert set(known) == services
+
+
+@pytest.mark.parametrize("full", sorted(_table()))
+def test_every_line_of_the_table_can_be_what_it_says(full: str) -> None:
+    card = card_of(*full.split(":", 1))
+    assert card.context_window is None or card.context_window >= 500
+    if card.price:
+        assert 0 <= card.price.input < 1000 and 0 <= card.price.output < 2000
+        assert (card.price.cache_read or 0) <= max(card.price.input, 0.01) * 1.01
+
+
+AGREED = [
+    *(("openai", name) for name in ("gpt-4.1", "gpt-4o-mini", "gpt-5-mini", "o3")),
+    *(("anthropic", name) for name in ("claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-5")),
+    ("google", "gemini-2.5-flash"),
+]
+
+
+@pytest.mark.parametrize(("provider", "model"), AGREED)
+def test_prices_agree_with_another_list_that_others_maintain(provider: str, model: str) -> None:
+    ours = card_of({"google": "gemini"}.get(provider, provider), model).price
+    assert ours is not None
+    theirs = calc_price(
+        TheirUsage(input_tokens=10_000, cache_read_tokens=4_000, output_tokens=1_000), model, provider_id=provider
+    )
+    cost = ours.of(Usage(input_tokens=10_000, cache_read_tokens=4_000, output_tokens=1_000))
+    assert cost == pytest.approx(float(theirs.total_price), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "like"),
+    [
+        ("anthropic", "claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("openai", "gpt-5-mini-2025-08-07", "gpt-5-mini"),
+        ("openai", "GPT-5-Mini", "gpt-5-mini"),
+        ("gemini", "gemini-2.5-pro-preview-05-06", "gemini-2.5-pro"),
+        ("mistral", "devstral", "devstral-latest"),
+    ],
+)
+def test_dates_and_labels_do_not_hide_a_model(provider: str, model: str, like: str) -> None:
+    known = card_of(provider, like)
+    assert known.price is not None
+    assert card_of(provider, model).price == known.price
+
+
+def test_a_model_behind_a_gateway_is_known_but_for_its_price() -> None:
+    card = card_of("office", "anthropic/claude-sonnet-4.5")
+    assert (card.context_window, card.images, card.price) == (200_000, True, None)
+
+
+def test_a_name_newer_than_the_table_has_its_family_s_window() -> None:
+    assert card_of("anthropic", "claude-opus-5-9").context_window == context_window("claude-opus-5-9") == 1_000_000
+    assert card_of("nobody", "nothing-like-it") == ModelCard()
+
+
+def test_a_long_prompt_has_the_price_of_long_prompts() -> None:
+    price = Price(1.0, 2.0, 0.1, 1.25, {200_000: Price(2.0, 4.0)})
+    assert price.of(Usage(input_tokens=100_000, output_tokens=1000)) == pytest.approx(0.102)
+    assert price.of(Usage(input_tokens=300_000, output_tokens=1000)) == pytest.approx(0.604)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_what_comes_from_the_cache_is_paid_once(plain: int, read: int, written: int, made: int) -> None:
+    usage = Usage(plain + read + written, made, read, written)
+    expected = (plain * 3.0 + read * 0.3 + written * 3.75 + made * 15.0) / 1e6
+    assert Price(3.0, 15.0, 0.3, 3.75).of(usage) == pytest.approx(expected)
+
+
+def test_the_provider_s_own_word_goes_before_ours() -> None:
+    card = ModelCard(price=Price(1.0, 1.0))
+    assert card.priced(Usage(1_000_000, cost=0.5)).cost == 0.5
+    assert card.priced(Usage(1_000_000)).cost == 1.0
+    assert ModelCard().priced(Usage(1_000_000)).cost is None
+
+
+def configured(tmp_path: Path, toml: str, **env: str) -> Config:
+    (tmp_path / "config.toml").write_text(toml, "utf-8")
+    return Config.load({"ACP_ADAPTER_HOME": str(tmp_path), **env})
+
+
+def test_what_the_user_says_of_a_model_goes_before_the_table(tmp_path: Path) -> None:
+    config = configured(
+        tmp_path,
+        '[models."anthropic:claude-sonnet-4-5"]\ncontext_window = 1000\ninput_price = 7\noutput_price = 8\n'
+        'efforts = ["high", "low"]\nimages = false\n',
+        ANTHROPIC_API_KEY="k",
+    )
+    card = endpoint("anthropic", config).card("claude-sonnet-4-5")
+    assert (card.context_window, card.price, card.efforts, card.images) == (1000, Price(7, 8), ("low", "high"), False)
+    assert card.max_output == 64_000
+    assert endpoint("anthropic", config).card("claude-haiku-4-5").context_window == 200_000
+
+
+def test_a_server_of_one_s_own_costs_nothing_and_holds_what_it_says_itself(tmp_path: Path) -> None:
+    config = configured(tmp_path, '[providers.mine]\nbase_url = "http://127.0.0.1:8000/v1"\n')
+    card = endpoint("mine", config).card("gpt-5-mini")
+    assert (card.context_window, card.price, card.images) == (None, Price(0, 0), True)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("context_window = 0", "must be a number of tokens"),
+        ('input_price = "cheap"', "must be US dollars"),
+        ("input_price = 1", "needs both input_price and output_price"),
+        ('images = "yes"', "must be true or false"),
+        ('efforts = ["huge"]', "must be a list of off, low, medium, high"),
+        ("colour = 1", "has colour; it may have context_window"),
+    ],
+)
+def test_a_setting_that_can_t_be_is_named(tmp_path: Path, line: str, told: str) -> None:
+    config = configured(tmp_path, f'[models."openai:m"]\n{line}\n', OPENAI_API_KEY="k")
+    with pytest.raises(InvalidParams, match=told):
+        endpoint("openai", config)
