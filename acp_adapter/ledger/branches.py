@@ -5,48 +5,46 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from attrs import evolve
 
 from acp_adapter.errors import InvalidParams
 from acp_adapter.ledger import attachments, history, messages, sessions, tree
-from acp_adapter.ledger.sessions import SessionRow
+from acp_adapter.ledger.sessions import NewSession, SessionRow
 from acp_adapter.transcript import Message
 
 
-def branch(
-    sql: sqlite3.Connection,
-    session_id: str,
-    new_id: str,
-    *,
-    upto: str | None,
-    cwd: str | None,
-    model: str | None,
-    model_config: Mapping[str, Any] | None,
-    source: str | None,
-) -> SessionRow:
+class BranchChanges(TypedDict, total=False):
+    """What a branch has otherwise than the session it leaves; keys of `model_config` are merged in."""
+
+    cwd: str
+    model: str
+    model_config: Mapping[str, Any]
+    source: str
+
+
+def branch(sql: sqlite3.Connection, session_id: str, new_id: str, upto: str | None, other: BranchChanges) -> SessionRow:
     """See `SessionDB.branch`. Without `upto` the branch begins as the newest node stands: summary and tail."""
     parent = sessions.get(sql, tree.tip(sql, session_id))
     copied = _up_to(sql, parent.id, upto)
     own = {key: value for key, value in parent.model_config.items() if not key.startswith("_")}
-    config = {**own, **(model_config or {}), tree.BRANCHED_FROM: parent.id}
+    config = {**own, **other.get("model_config", {}), tree.BRANCHED_FROM: parent.id}
     if copied:
         config[tree.FORK_POINT] = copied[-1].id
     titles = [node.title for node in (sessions.get(sql, id) for id in tree.chain(sql, parent.id)) if node.title]
-    row = sessions.create(
-        sql,
-        new_id,
-        source=source or parent.source,
-        model=model or parent.model,
-        model_config=config,
-        cwd=cwd if cwd is not None else parent.cwd,
-        system_prompt=parent.system_prompt,
-        parent=parent.id,
-        title=sessions.next_title(sql, titles[-1]) if titles else None,
-    )
+    begun: NewSession = {
+        "source": other.get("source", parent.source),
+        "model": other.get("model", parent.model),
+        "model_config": config,
+        "cwd": other.get("cwd", parent.cwd),
+        "system_prompt": parent.system_prompt,
+        "parent": parent.id,
+        "title": sessions.next_title(sql, titles[-1]) if titles else None,
+    }
+    sessions.create(sql, new_id, begun)
     _copy(sql, new_id, copied)
-    return sessions.get(sql, row.id)
+    return sessions.get(sql, new_id)
 
 
 def continue_compressed(
@@ -56,21 +54,17 @@ def continue_compressed(
     parent = sessions.get(sql, tree.tip(sql, session_id))
     tree.make_explicit(sql, parent.id)
     carried = [evolve(summary, details={**(summary.details or {}), "summary": True}), *tail]
-    sessions.create(
-        sql,
-        new_id,
-        source=parent.source,
-        model=parent.model,
-        model_config={
-            **{key: value for key, value in parent.model_config.items() if not key.startswith("_")},
-            tree.COMPRESSED_FROM: parent.id,
-            tree.CARRIED: len(carried),
-        },
-        cwd=parent.cwd,
-        system_prompt=parent.system_prompt,
-        parent=parent.id,
-        title=sessions.next_title(sql, parent.title) if parent.title else None,
-    )
+    own = {key: value for key, value in parent.model_config.items() if not key.startswith("_")}
+    begun: NewSession = {
+        "source": parent.source,
+        "model": parent.model,
+        "model_config": {**own, tree.COMPRESSED_FROM: parent.id, tree.CARRIED: len(carried)},
+        "cwd": parent.cwd,
+        "system_prompt": parent.system_prompt,
+        "parent": parent.id,
+        "title": sessions.next_title(sql, parent.title) if parent.title else None,
+    }
+    sessions.create(sql, new_id, begun)
     sql.execute("UPDATE sessions SET end_reason = 'compression', ended_at = ? WHERE id = ?", (time.time(), parent.id))
     _copy(sql, new_id, carried)
     return sessions.get(sql, new_id)

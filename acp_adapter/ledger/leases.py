@@ -82,6 +82,12 @@ def holder(sql: sqlite3.Connection, session_id: str) -> Lease | None:
     return held if held and not held.stale else None
 
 
+def held_by_another(sql: sqlite3.Connection, session_id: str, token: str) -> Lease | None:
+    """The live lease of the session, if it is not that holder's."""
+    held = holder(sql, session_id)
+    return held if held and held.token != token else None
+
+
 def in_progress(held: Lease) -> TurnInProgress:
     clock = time.strftime("%H:%M:%S", time.localtime(held.since))
     return TurnInProgress(

@@ -7,8 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Mapping
-from types import EllipsisType
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from attrs import frozen
 
@@ -119,76 +118,79 @@ def exists(sql: sqlite3.Connection, session_id: str) -> bool:
     return sql.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone() is not None
 
 
-def create(
-    sql: sqlite3.Connection,
-    session_id: str,
-    *,
-    source: str,
-    model: str | None,
-    model_config: Mapping[str, Any],
-    cwd: str,
-    system_prompt: str | None = None,
-    parent: str | None = None,
-    title: str | None = None,
-) -> SessionRow:
+class NewSession(TypedDict):
+    """What a session begins with. `parent` is the node that it comes from, `source` the program ("acp")."""
+
+    model: str | None
+    model_config: Mapping[str, Any]
+    cwd: str
+    source: NotRequired[str]
+    system_prompt: NotRequired[str | None]
+    parent: NotRequired[str | None]
+    title: NotRequired[str | None]
+
+
+class SessionChanges(TypedDict, total=False):
+    """What may change; None clears model, prompt and title.
+
+    Keys of `model_config` are merged in; a key of value None is taken out. `cwd` moves the session to another folder.
+    """
+
+    model: str | None
+    model_config: Mapping[str, Any]
+    system_prompt: str | None
+    title: str | None
+    cwd: str
+
+
+def create(sql: sqlite3.Connection, session_id: str, new: NewSession) -> SessionRow:
     """Make the row. `cwd` stands in its column and in `model_config`, where programs of this family look for it.
 
     Raises InvalidParams when the id or the title is taken, SessionNotFound for a parent that is not there.
     """
     if exists(sql, session_id):
         raise InvalidParams(f"There is already a session {session_id!r}.", sessionId=session_id)
+    parent, cwd = new.get("parent"), new["cwd"]
     if parent is not None and not exists(sql, parent):
         raise SessionNotFound(parent)
-    config = json.dumps({**model_config, "cwd": cwd})
     sql.execute(
         """INSERT INTO sessions
            (id, source, model, model_config, system_prompt, parent_session_id, started_at, cwd, title)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
             session_id,
-            source,
-            model,
-            config,
-            storable(system_prompt),
+            new.get("source", "acp"),
+            new["model"],
+            json.dumps({**new["model_config"], "cwd": cwd}),
+            storable(new.get("system_prompt")),
             parent,
             time.time(),
             storable(cwd),
-            checked_title(sql, title, session_id),
+            checked_title(sql, new.get("title"), session_id),
         ),
     )
     return get(sql, session_id)
 
 
-def update(
-    sql: sqlite3.Connection,
-    session_id: str,
-    *,
-    model: str | EllipsisType | None = ...,
-    model_config: Mapping[str, Any] | None = None,
-    system_prompt: str | EllipsisType | None = ...,
-    title: str | EllipsisType | None = ...,
-    cwd: str | None = None,
-) -> SessionRow:
-    """Change what is given; keys of `model_config` are merged in, and one of value None is taken out.
-
-    Raises SessionNotFound, and InvalidParams for a title that another session has.
-    """
+def update(sql: sqlite3.Connection, session_id: str, changes: SessionChanges) -> SessionRow:
+    """Change what is given. Raises SessionNotFound, and InvalidParams for a title that another session has."""
     row = get(sql, session_id)
-    changes: dict[str, Any] = {"model": model}
-    if system_prompt is not ...:
-        changes["system_prompt"] = storable(system_prompt)
-    if title is not ...:
-        changes["title"] = checked_title(sql, title, session_id)
-    config = {**row.model_config, **(model_config or {})}
-    if cwd is not None:
-        changes["cwd"] = config["cwd"] = storable(cwd)
+    columns: dict[str, Any] = {}
+    if "model" in changes:
+        columns["model"] = changes["model"]
+    if "system_prompt" in changes:
+        columns["system_prompt"] = storable(changes["system_prompt"])
+    if "title" in changes:
+        columns["title"] = checked_title(sql, changes["title"], session_id)
+    config = {**row.model_config, **changes.get("model_config", {})}
+    if "cwd" in changes:
+        columns["cwd"] = config["cwd"] = storable(changes["cwd"])
     config = {key: value for key, value in config.items() if value is not None}
     if config != row.model_config:
-        changes["model_config"] = json.dumps(config)
-    changes = {column: value for column, value in changes.items() if value is not ...}
-    if changes:
-        assignments = ", ".join(f"{column} = ?" for column in changes)
-        sql.execute(f"UPDATE sessions SET {assignments} WHERE id = ?", (*changes.values(), session_id))
+        columns["model_config"] = json.dumps(config)
+    if columns:
+        assignments = ", ".join(f"{column} = ?" for column in columns)
+        sql.execute(f"UPDATE sessions SET {assignments} WHERE id = ?", (*columns.values(), session_id))
     return get(sql, session_id)
 
 

@@ -18,6 +18,7 @@ from attrs import frozen
 
 from acp_adapter.ledger import branches, messages, sessions
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.ledger.sessions import NewSession
 from acp_adapter.transcript import Message, new_id
 from tests.benchmarks.figure import Figure, against
 from tests.ledger import writer
@@ -162,16 +163,15 @@ def _fill_sessions(sql: sqlite3.Connection, count: int) -> None:
     """Of ten sessions one is a sub-agent's and one was compacted; a hundred folders, three programs."""
     for number in range(count):
         parent = f"s{number - 1}" if number % 10 == 7 else None
-        sessions.create(
-            sql,
-            f"s{number}",
-            source=("acp", "cli", "telegram")[number % 3],
-            model="m",
-            model_config={"_delegate_from": parent} if parent else {"mode": "ask"},
-            cwd=f"/w/{number % 100}",
-            parent=parent,
-            title=f"Session {number}",
-        )
+        new: NewSession = {
+            "source": ("acp", "cli", "telegram")[number % 3],
+            "model": "m",
+            "model_config": {"_delegate_from": parent} if parent else {"mode": "ask"},
+            "cwd": f"/w/{number % 100}",
+            "parent": parent,
+            "title": f"Session {number}",
+        }
+        sessions.create(sql, f"s{number}", new)
         messages.insert(sql, f"s{number}", Message(role="user", content="hello"))
         if number % 10 == 3:
             branches.continue_compressed(sql, f"s{number}", f"s{number}c", Message(role="user", content="sum"), [])
@@ -209,7 +209,7 @@ def _fill_messages(sql: sqlite3.Connection, count: int) -> None:
     """A third hold `common`, half of those `shared`; a fifth are Chinese; one in fifty thousand holds the rare word."""
     seed = random.Random(5)
     for number in range(500):
-        sessions.create(sql, f"s{number}", source="acp", model="m", model_config={}, cwd="/w")
+        sessions.create(sql, f"s{number}", {"model": "m", "model_config": {}, "cwd": "/w"})
     for number in range(count):
         marks = ["common"] * (number % 3 == 0) + ["shared"] * (number % 6 == 0) + ["zebra-42"] * (number % 50_000 == 7)
         words = _chinese(seed) if number % 5 == 0 else _words(seed)

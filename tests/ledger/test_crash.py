@@ -13,6 +13,7 @@ from acp_adapter.ledger.db import SessionDB
 from acp_adapter.pairing import paired
 from tests.ledger.conftest import rows
 from tests.ledger.processes import Writer
+from tests.ledger.writer import picture
 
 
 def crash(path: Path, rounds: int, writers: int = 4) -> None:
@@ -39,6 +40,10 @@ def acknowledged(writer: Writer) -> list[str]:
 def assert_sound(path: Path, stored: dict[str, list[str]]) -> None:
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
     assert rows(path, "PRAGMA foreign_key_check") == []
+    by_day = rows(path, "SELECT sum(tokens), sum(cost) FROM daily_usage")
+    assert by_day == rows(
+        path, "SELECT sum(input_tokens + output_tokens), sum(estimated_cost_usd) FROM session_model_usage"
+    )
     db = SessionDB.open(path)
     for session, ids in stored.items():
         kept = [message.id for message in db.replay(session)]
@@ -46,6 +51,8 @@ def assert_sound(path: Path, stored: dict[str, list[str]]) -> None:
         assert len(kept) == len(set(kept))
         node = db.current(session)
         assert node.message_count == len(db.messages(node.id))
+        for told in (message for message in db.replay(session) if isinstance(message.content, list)):
+            assert told.content == [picture(int(str(told.tool_call_id)[1:])), picture(-1)]
         db.recover(session)
         whole = db.conversation(session)
         assert whole == [m for m in paired(whole) if m.row is not None]

@@ -8,6 +8,7 @@ python writer.py lease PATH SESSION             takes the lease, says so, waits 
 
 from __future__ import annotations
 
+import base64
 import itertools
 import sqlite3
 import sys
@@ -15,7 +16,7 @@ import time
 from pathlib import Path
 
 from acp_adapter.ledger.db import SessionDB
-from acp_adapter.transcript import Message, ToolCall, Usage
+from acp_adapter.transcript import Message, Part, ToolCall, Usage
 
 
 def say(*words: object) -> None:
@@ -48,14 +49,22 @@ def turns(path: str, session: str) -> None:
             role="assistant", tool_calls=[ToolCall(f"c{number}", "t", "{}").raw()], finish_reason="tool_calls"
         )
         db.save_draft(session, Message(role="assistant", content="thinking", id=asking.id))
-        told = Message(role="tool", content="out", tool_call_id=f"c{number}", details={"status": "completed"})
-        db.append(session, [asking], Usage(1, 1))
+        told = Message(role="tool", content=[picture(number), picture(-1)], tool_call_id=f"c{number}")
+        db.append(session, [asking], Usage(1, 1, cost=0.25))
+        db.charge(session, Usage(2, 1, cost=0.5), task="title")
         db.append(session, [told])
         say("stored", asking.id, told.id)
+        db.trim(session, {told.id: "[cut]"})
         if number % 7 == 3:
             db.branch(session, f"{session}-b{number}")
         if number % 9 == 4:
             db.continue_compressed(session, f"{session}-{number}", Message(role="user", content="summary"), [question])
+
+
+def picture(seed: int) -> Part:
+    """Made of its seed alone; 1,500 bytes, which the ledger keeps apart."""
+    data = base64.b64encode((str(seed) * 1500)[:1500].encode()).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
 
 
 def hold(path: str, seconds: str) -> None:
