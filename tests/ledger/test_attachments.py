@@ -96,6 +96,15 @@ def test_whatever_parts_hold_reads_back_byte_for_byte(db: SessionDB, content: An
     assert json.dumps([content, sent, details]) == written
 
 
+def test_base64_that_others_write_in_another_way_comes_back_in_their_way(db: SessionDB, path: Path) -> None:
+    """Of the last character but the padding four bits say nothing (RFC 4648, section 3.5)."""
+    odd = data(1, 3001)[:-3] + "B=="
+    assert base64.b64encode(base64.b64decode(odd)).decode() != odd
+    message = with_parts({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{odd}"}})
+    db.append(new_session(db, "s"), [message])
+    assert db.conversation("s")[0].content == message.content
+
+
 def test_small_data_stays_in_the_message(db: SessionDB, path: Path) -> None:
     db.append(new_session(db, "s"), [with_parts(image(1, size=200))])
     assert rows(path, "SELECT count(*) FROM attachments") == [(0,)]
