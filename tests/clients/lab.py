@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from tests.clients import law
 from tests.clients.checks import Referee, aftermath
 from tests.clients.editor import Editor
 from tests.clients.fold import differences
@@ -109,6 +110,7 @@ class Lab:
             self._judge(record, f"recorded agent {number}")
         faults = list(self.referee.faults)
         faults += await asyncio.to_thread(self._left_behind)
+        faults += await asyncio.to_thread(self._replayed_otherwise)
         return faults
 
     async def _end(self, client: RawClient) -> None:
@@ -140,6 +142,10 @@ class Lab:
                 connection.received(line[3:])
         for asked in connection.unanswered():
             self.referee.fault(f"{name}: {asked.method} was never answered")
+
+    def _replayed_otherwise(self) -> list[str]:
+        found = law.breaches(self.home / "state.db", self._clients)
+        return [fault for fault in found if not self.referee.is_allowed(fault)]
 
     def _left_behind(self) -> list[str]:
         left = [f"still running: {process}" for process in aftermath.left_processes(self.marker, self.folder)]

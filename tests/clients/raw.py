@@ -60,6 +60,8 @@ class RawClient:
         self.process, self.editor, self.frames = process, editor, list[Frame]()
         self.live: dict[str, list[dict[str, Any]]] = {}
         """What the client's panel was shown of each session: the agent's updates and the client's own prompts."""
+        self.unseen: set[str] = set()
+        """Sessions of which a part was never shown here, such as those that were resumed."""
         self.initialized: dict[str, Any] = {}
         self._referee = referee
         self._results: dict[Any, asyncio.Future[Any]] = {}
@@ -97,10 +99,20 @@ class RawClient:
             self._next_id += 1
             id = self._next_id if self._next_id % 3 else f"id-{self._next_id}"
         self.expect(id)
+        self._open(method, params)
         await self.send(
             {"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})}
         )
         return id
+
+    def _open(self, method: str, params: Any) -> None:
+        """A panel begins anew with a load; a resume leaves what came before unseen."""
+        session = params.get("sessionId") if isinstance(params, dict) else None
+        if isinstance(session, str) and method == "session/load":
+            self.live[session] = []
+            self.unseen.discard(session)
+        elif isinstance(session, str) and method == "session/resume" and session not in self.live:
+            self.unseen.add(session)
 
     def expect(self, request_id: Any) -> None:
         """Prepare to `result` a request that the test writes by hand."""

@@ -35,7 +35,7 @@ class Turn:
     def ended(self, data: dict[str, Any]) -> None:
         """The response came. A prompt that was refused as invalid never was part of the conversation."""
         self._end = len(self._client.updates(self.session))
-        if data.get("error", {}).get("code") == -32602:
+        if data.get("error", {}).get("code") in (-32600, -32602):
             shown = self._client.live[self.session]
             shown[:] = [update for update in shown if update.get("content") not in self.blocks]
 

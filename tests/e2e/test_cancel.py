@@ -150,6 +150,7 @@ async def test_a_waiting_prompt_can_be_cancelled_by_its_request(lab: Lab) -> Non
     one = await client.begin_prompt(session, "a")
     await one.call_is("in_progress")
     two = await client.begin_prompt(session, "b")
+    client.unseen.add(session)  # its panel has b where its answer came, which is before the first one's
     await client.notify("$/cancel_request", requestId=two.id)
     assert (await one.done(), one.text) == ("end_turn", "first")
     assert await two.done() == "cancelled"

@@ -52,6 +52,7 @@ async def test_the_agent_goes_soon_and_keeps_what_was_said(lab: Lab, state: str,
         client.eof()
     elif end == "stdout closed":
         client.process.close_stdout()
+        client.unseen.add(session)
         await client.write(b'{"jsonrpc":"2.0","id":"last","method":"session/list","params":{}}\n')
     else:
         client.process.signal(getattr(signal, end.upper()))
