@@ -20,6 +20,7 @@
         ├── ProviderFault                    any other 5xx (retried)
         ├── ProviderRejected                 4xx: the request itself is wrong (not retried)
         │   └── ContextTooLong               more tokens than the model's window
+        │       └── PromptTooLong            the last message alone is
         ├── ProviderAuthFailed       -32000  401 or 403 (not retried)
         └── BrokenStream                     ended early, empty, or not in its own format
 
@@ -125,6 +126,10 @@ class ProviderRejected(ProviderError):
 
 
 class ContextTooLong(ProviderRejected):
+    pass
+
+
+class PromptTooLong(ContextTooLong):
     pass
 
 

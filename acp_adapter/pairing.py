@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from acp_adapter.transcript import Message, ToolCall
 
 INTERRUPTED = "The tool call was interrupted before it gave a result."
+
+
+@define(eq=False)
+class Pairing:
+    """`paired`, for a conversation that grows: what is settled is not looked at again.
+
+    What is before a user message, all its calls answered, is settled: nothing that comes later can be paired with it.
+    """
+
+    _settled: list[Message] = field(factory=list)
+    _paired: list[Message] = field(factory=list)
+
+    def of(self, messages: Sequence[Message]) -> list[Message]:
+        """The same as `paired(messages)`."""
+        known = len(self._settled)
+        if len(messages) < known or not all(map(operator.is_, self._settled, messages)):
+            self._settled, self._paired, known = [], [], 0
+        if at := _settled_until(messages, known):
+            self._paired = self._paired + paired(messages[known:at])
+            self._settled, known = list(messages[:at]), at
+        return self._paired + paired(messages[known:])
+
+
+def _settled_until(messages: Sequence[Message], start: int) -> int:
+    """The last position of a user message, beyond `start`, before which no call since then is open; 0 for none."""
+    found, unanswered = 0, set[str]()
+    for at in range(start, len(messages)):
+        message = messages[at]
+        if message.role == "user" and not unanswered and at > start:
+            found = at
+        unanswered |= {call.id for call in message.calls()}
+        if message.role == "tool" and message.tool_call_id:
+            unanswered.discard(message.tool_call_id)
+    return found
 
 
 def closing_result(call: ToolCall, **values: Any) -> Message:

@@ -32,6 +32,7 @@ from acp_adapter.errors import AuthRequired, InvalidParams
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.listing import ListedSession
 from acp_adapter.ledger.worker import Ledger
+from acp_adapter.tools.recall import Recall
 from acp_adapter.tools.session_search import SessionSearch
 from acp_adapter.tools.toolbox import builtin_tools
 from acp_adapter.transcript import ToolCall
@@ -45,7 +46,7 @@ def build(peer: Peer, client: dict[str, Any] | None) -> AcpAgent:
     config = Config.load()
     config.make_home()
     ledger = Ledger(config.ledger)
-    tools = {**builtin_tools(), SessionSearch.name: SessionSearch(ledger)}
+    tools = {**builtin_tools(), SessionSearch.name: SessionSearch(ledger), Recall.name: Recall(ledger)}
     services = Services(config, ledger, Models(config), tools)
     return AcpAgent(peer, services, client)
 

@@ -123,8 +123,7 @@ def _spoken_compaction(event: events.CompactionChanged) -> Iterator[types.Sessio
         text = "\n\n> Older messages were put into a summary for the model; they stay in the session.\n\n"
         yield types.AgentMessageChunk(types.TextContent(text), event.compaction_id)
     elif event.status == "failed":
-        text = f"\n\n> **warning** Compaction failed: {event.text}\n\n"
-        yield types.AgentMessageChunk(types.TextContent(text), event.compaction_id)
+        yield _spoken(events.Noticed("warning", "Compaction failed", event.text))
 
 
 def _ruling(record: Mapping[str, str] | None) -> dict[str, Any] | None:

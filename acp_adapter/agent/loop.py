@@ -28,6 +28,7 @@ from acp_adapter.errors import (
     ContextTooLong,
     InvalidParams,
     LedgerError,
+    PromptTooLong,
     ProviderError,
     ProviderRejected,
 )
@@ -132,8 +133,10 @@ class AIAgent:
             self.emit(start)
 
     async def _take_back(self, prompt: Message, fault: ProviderRejected) -> None:
-        """A picture that the model can't take would be refused with every later request too: stop sending it."""
-        if isinstance(prompt.content, list) and not isinstance(fault, ContextTooLong) and await self._rewind(prompt):
+        """A picture that the model can't take, or a message that is too long, would be refused with every later
+        request too: stop sending it."""
+        refused = isinstance(prompt.content, list) and not isinstance(fault, ContextTooLong)
+        if (refused or isinstance(fault, PromptTooLong)) and await self._rewind(prompt):
             fault.message += " Your message was taken out of what the model is sent, so that you can go on."
 
     async def _rewind(self, prompt: Message) -> bool:
@@ -204,7 +207,7 @@ class AIAgent:
         usage = provider.card.priced(completed.usage) if completed.usage else None
         await self.keep(message, usage=usage or Usage())
         self._check_said_something(completed)
-        self.context.count(usage, provider.card.context_window)
+        self.context.count(usage, provider)
         return completed
 
     async def _stream(self, provider: Provider, answer: StreamingAnswer) -> Completed:

@@ -21,7 +21,7 @@ def measure(folder: Path, sizes: tuple[int, ...]) -> Iterator[Figure]:
     for size in sizes:
         home = folder / f"load{size}"
         home.mkdir(mode=0o700)
-        _fill(home / "state.db", folder, size)
+        fill(home / "state.db", folder, size)
         bare = _bare(home / "state.db")
         with running(home, ACP_ADAPTER_MODEL="scripted:/nowhere") as agent:
             agent.new(folder)
@@ -32,7 +32,7 @@ def measure(folder: Path, sizes: tuple[int, ...]) -> Iterator[Figure]:
         yield Figure(f"load of {size:,} messages, CPU per message", spent / size * 1e6, "µs")
 
 
-def _fill(path: Path, cwd: Path, size: int) -> None:
+def fill(path: Path, cwd: Path, size: int) -> None:
     """Turns of four messages: a question, a tool call, its result, an answer."""
     with closing(SessionDB.open(path)) as db:
         db.create_session(

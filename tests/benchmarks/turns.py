@@ -58,7 +58,7 @@ def measure(folder: Path, turns: int, chunks: int) -> Iterator[Figure]:
 def _agent(folder: Path, steps: list[dict[str, Any]], times: int) -> tuple[float, float]:
     """CPU and wall seconds per turn; a first turn warms up."""
     env = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
-    with _stub(folder, steps) as url, running(folder / "turns", OPENAI_BASE_URL=url, **env) as agent:
+    with stub(folder, steps) as url, running(folder / "turns", OPENAI_BASE_URL=url, **env) as agent:
         session = agent.new(folder)
         agent.prompt(session, "go")
         cpu, began = agent.cpu(), time.perf_counter()
@@ -68,14 +68,14 @@ def _agent(folder: Path, steps: list[dict[str, Any]], times: int) -> tuple[float
 
 
 def _bare(folder: Path, steps: list[dict[str, Any]], times: int) -> tuple[float, float]:
-    with _stub(folder, steps) as url:
+    with stub(folder, steps) as url:
         run = [sys.executable, "-c", BARE, url, str(times)]
         cpu, wall = json.loads(subprocess.run(run, capture_output=True, check=True, text=True).stdout)
         return float(cpu), float(wall)
 
 
 @contextmanager
-def _stub(folder: Path, steps: list[dict[str, Any]]) -> Iterator[str]:
+def stub(folder: Path, steps: list[dict[str, Any]]) -> Iterator[str]:
     """The stub model as a process of its own; its base URL."""
     file = folder / "steps.json"
     file.write_text(json.dumps(steps), "utf-8")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+
 import pytest
 
 from tests.clients.fold import panel
 from tests.clients.lab import Lab
 from tests.clients.raw import RawClient, RpcError
-from tests.stub_model import SHELL, C, T
+from tests.stub_model import ERR, HANG, SHELL, C, T
 
 SMALL = "[providers.openai]\ncontext_window = 6000\n"
 LONG = "tell me more of this " * 100
@@ -77,3 +80,108 @@ async def test_an_empty_conversation_has_nothing_to_compact(lab: Lab) -> None:
     client = await lab.start()
     with pytest.raises(RpcError, match="nothing to compact"):
         await client.prompt(await client.new(lab.project), "/compact")
+
+
+async def test_old_results_are_left_out_first_and_the_model_can_get_them_back(lab: Lab) -> None:
+    lab.configure('mode = "bypass"\n[providers.openai]\ncontext_window = 9000\n')
+    client = await lab.start()
+    session = await client.new(lab.project)
+    for n in range(4):
+        lab.model.add(C(f"c{n}", SHELL, {"command": f"echo needle-{n}; seq 1 1500"}), T(f"answer {n}"))
+        await client.prompt(session, f"question {n}")
+    told = lab.model.requests[-1].texts("tool")
+    assert "was left out to save room" in told[0] and "needle-0" not in told[0]
+    assert "needle-3" in told[-1]
+
+    client = await lab.restart(client)
+    shown = panel(await client.load(session, lab.project))
+    assert "needle-0" in str(shown), "a person is shown all of it"
+    lab.model.add(T("still here"))
+    await client.prompt(session, "go on")
+    again = lab.model.requests[-1].texts("tool")
+    assert again[: len(told)] == told, "what is sent is the same after a restart"
+
+    (message,) = re.findall(r'message "(\w+)"', again[0])
+    lab.model.add(C("c8", "recall", {"message": message}), C("c9", "recall", {"query": "needle-1"}), T("found"))
+    turn = await client.prompt(session, "what was it?")
+    assert turn.text == "found"
+    back, hits = lab.model.requests[-1].texts("tool")[-2:]
+    assert back.startswith("[tool of run_command, message") and "needle-0\n1\n2\n" in back
+    assert "needle-1" in hits
+
+
+async def test_recall_shows_no_other_session(lab: Lab) -> None:
+    client = await lab.start()
+    other = await client.new(lab.project)
+    lab.model.add(T("zebra-42"))
+    await client.prompt(other, "the secret of the other session")
+    ((message,),) = lab.query("SELECT platform_message_id FROM messages WHERE role = 'assistant'")
+    session = await client.new(lab.project)
+    lab.model.add(
+        C("c1", "recall", {"message": message}) + C("c2", "recall", {"query": "zebra"}) + C("c3", "recall", {}), T("no")
+    )
+    await client.prompt(session, "look")
+    told = lab.model.requests[-1].texts("tool")
+    assert "zebra" not in "".join(told)
+    assert "Nothing that was left out holds that" in told[1]
+    assert told[2] == "Give either message or query."
+
+
+async def test_a_prompt_larger_than_the_window_is_refused_and_the_session_goes_on(lab: Lab) -> None:
+    lab.configure(SMALL)
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.referee.allow("error")
+    with pytest.raises(RpcError, match=r"Your message is about .* and the model's window holds 6,000"):
+        await client.prompt(session, LONG * 20)
+    assert lab.model.requests == []
+    lab.model.add(T("fine"))
+    turn = await client.prompt(session, "hi")
+    assert turn.text == "fine"
+    assert lab.model.requests[-1].texts("user") == ["hi"]
+
+
+async def test_a_compaction_that_is_cancelled_leaves_everything_as_it_was(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.model.add(T("one " + LONG), T("two " + LONG), HANG, T("three"))
+    for text in ("first " + LONG, "second " + LONG):
+        await client.prompt(session, text)
+    before = lab.query("SELECT id, content, active, compacted FROM messages")
+    turn = await client.begin_prompt(session, "/compact")
+    await asyncio.to_thread(lab.model.wait_for_requests, 3)
+    assert await turn.cancel() == "cancelled"
+    assert lab.query("SELECT id, content, active, compacted FROM messages") == before
+    turn = await client.prompt(session, "third")
+    assert turn.text == "three"
+    assert [text[:5] for text in lab.model.requests[-1].texts("user")] == ["first", "secon", "third"]
+
+
+async def test_a_provider_that_says_the_window_is_full_is_asked_again_with_a_summary(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.model.add(T("one " + LONG), T("two " + LONG))
+    for text in ("first " + LONG, "second " + LONG):
+        await client.prompt(session, text)
+    full = ERR(400, "This model's maximum context length is 4096 tokens.")
+    lab.model.add(full, T("they talked"), T("three"))
+    turn = await client.prompt(session, "third")
+    assert turn.text.endswith("three")
+    assert "they talked" in lab.model.requests[-1].texts("user")[0]
+    lab.model.add(full, full)
+    lab.referee.allow("error")
+    with pytest.raises(RpcError, match="maximum context length"):
+        await client.prompt(session, "fourth")
+
+
+async def test_helper_calls_are_counted_apart_from_the_conversation(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.model.add(T("one " + LONG), T("two " + LONG), T("they talked"))
+    for text in ("first " + LONG, "second " + LONG):
+        await client.prompt(session, text)
+    await client.prompt(session, "/compact")
+    assert lab.query("SELECT task, api_call_count FROM session_model_usage ORDER BY task") == [
+        ("", 2),
+        ("compression", 1),
+    ]

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_adapter.pairing import INTERRUPTED, paired
+from acp_adapter.pairing import INTERRUPTED, Pairing, paired
 from acp_adapter.transcript import Message, ToolCall
 from tests.ledger.conftest import answer, asks, result, texts, user
 
@@ -80,3 +80,20 @@ def test_no_word_of_user_or_model_is_lost_by_pairing(history: list[Message]) -> 
         return [(m.role, m.content) for m in messages if m.role != "tool"]
 
     assert spoken(paired(history)) == spoken(history)
+
+
+@given(st.lists(st.tuples(st.lists(_messages, max_size=6), st.integers(0, 9)), max_size=8))
+def test_pairing_bit_by_bit_is_pairing_all_at_once(steps: list[tuple[list[Message], int]]) -> None:
+    """The conversation grows, and now and then is cut back, as by an undo, or has a message replaced, as by a trim."""
+    pairing, messages = Pairing(), list[Message]()
+    for new, change in steps:
+        messages = [*messages, *new]
+        if change == 0:
+            messages = messages[: len(messages) // 2]
+        elif change == 1 and messages:
+            messages[0] = user("another")
+        assert [_seen(message) for message in pairing.of(messages)] == [_seen(m) for m in paired(messages)]
+
+
+def _seen(message: Message) -> Any:
+    return message.role, message.content, message.tool_call_id, message.tool_calls
