@@ -23,7 +23,7 @@ class Config:
 
     `model` is `provider:model` or None for automatic choice. `max_steps` bounds the model calls of one turn.
     `sources` are the programs whose sessions are listed, None for all. `discover` is whether model servers are looked
-    for on this machine's loopback ports.
+    for on this machine's loopback ports, `titles` whether a small model call names a session.
     `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …), `models` a
     `provider:model` to what the user says of it. `effort` is how much new sessions reason, None for the model's own
     default. `budget` holds those of BUDGETS that are set. `trusted` are folders whose `.acp-adapter.toml` may also
@@ -36,6 +36,7 @@ class Config:
     mode: str = "ask"
     max_steps: int = 100
     discover: bool = True
+    titles: bool = True
     sources: tuple[str, ...] | None = None
     providers: Mapping[str, Mapping[str, Any]] = field(factory=dict, repr=False)
     models: Mapping[str, Mapping[str, Any]] = field(factory=dict)
@@ -60,6 +61,7 @@ class Config:
             mode=known.text("mode") or "ask",
             max_steps=known.number("max_steps", 100),
             sources=known.texts("sources"),
+            titles=env.get("ACP_ADAPTER_TITLES", "on") != "off" and known.flag("titles", True),
             discover=env.get("ACP_ADAPTER_DISCOVER", "on") != "off" and known.flag("discover", True),
             providers=known.tables("providers"),
             models=known.tables("models"),
@@ -69,6 +71,12 @@ class Config:
             environ=env,
             problems=tuple(problems),
         )
+
+    @property
+    def user_home(self) -> Path:
+        """The user's own folder."""
+        known = self.environ.get("HOME") or self.environ.get("USERPROFILE")
+        return Path(known) if known else Path.home()
 
     def make_home(self) -> Path:
         """The home folder, made private (0700) if it is new."""

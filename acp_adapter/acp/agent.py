@@ -6,13 +6,14 @@ Handlers raise; `peer` alone turns what they raise into error responses.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from acp_adapter.acp import types
 from acp_adapter.acp.client import EditorClient
-from acp_adapter.acp.commands import panel
+from acp_adapter.acp.commands import panel, repertory
 from acp_adapter.acp.commands.command import Asked, Named
 from acp_adapter.acp.content import content_of
 from acp_adapter.acp.converter import structure, unstructure
@@ -28,7 +29,7 @@ from acp_adapter.agent.events import Noticed, ToolCallChanged, ToolCallStarted, 
 from acp_adapter.agent.models import Models, Wanted
 from acp_adapter.agent.projection import events_of, running_elsewhere
 from acp_adapter.config import Config
-from acp_adapter.errors import AuthRequired, InvalidParams
+from acp_adapter.errors import AcpAdapterError, AuthRequired, InvalidParams
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.listing import ListedSession
 from acp_adapter.ledger.worker import Ledger
@@ -47,7 +48,8 @@ def build(peer: Peer, client: dict[str, Any] | None) -> AcpAgent:
     config.make_home()
     ledger = Ledger(config.ledger)
     tools = {**builtin_tools(), SessionSearch.name: SessionSearch(ledger), Recall.name: Recall(ledger)}
-    services = Services(config, ledger, Models(config), tools)
+    commands = frozenset(command.name for command in panel.COMMANDS)
+    services = Services(config, ledger, Models(config), tools, commands=commands)
     return AcpAgent(peer, services, client)
 
 
@@ -165,10 +167,14 @@ class AcpAgent:
     async def prompt(self, params: types.PromptRequest) -> types.PromptResponse:
         content = content_of([unstructure(block) for block in params.prompt])
         session = await self._sessions.find(params.session_id)
-        if (named := Named.of(content)) and (command := panel.command(named.name)):
+        named = Named.of(content)
+        command = panel.command(named.name) if named else None
+        if named and command:
             asked = Asked(named.argument, content, named.attached, session, self._sessions, self._services)
             return types.PromptResponse(await command.run(asked))
-        return types.PromptResponse(await session.prompt(content))
+        await session.check_media(content)
+        sent = await asyncio.to_thread(repertory.meaning, named, self._services, session.cwd) if named else None
+        return types.PromptResponse(await session.prompt(content, sent))
 
     async def cancel(self, params: types.CancelNotification) -> None:
         if session := self._sessions.running(params.session_id):
@@ -241,7 +247,7 @@ class AcpAgent:
         self._peer.after_response(lambda: self._tell_commands(session))
 
     def _tell_commands(self, session: SessionState) -> None:
-        self._update(session.id, types.AvailableCommandsUpdate([command.advertised() for command in panel.COMMANDS]))
+        self._update(session.id, panel.advertised())
         if standing := session.standing():
             session.emit(standing)
         looking = asyncio.create_task(self._tell_what_is_found(session))
@@ -249,6 +255,9 @@ class AcpAgent:
         looking.add_done_callback(self._background.discard)
 
     async def _tell_what_is_found(self, session: SessionState) -> None:
+        repertoire = await asyncio.to_thread(self._services.repertoire, session.cwd)
+        if repertoire.pieces and self._sessions.running(session.id) is session:
+            self._update(session.id, panel.advertised(repertoire))
         rules = self._services.rules(session.cwd).problem
         problems = [
             *self._services.config.problems,
@@ -260,6 +269,10 @@ class AcpAgent:
         found = await self._services.models.offered()
         if found != known and self._sessions.running(session.id) is session:
             self._tell_options(session)
+        chosen = session.chosen.wanted.provider or (found[0].provider if found else None)
+        if chosen == "local":
+            with contextlib.suppress(AcpAdapterError):
+                await self._services.models.warm(session.chosen.wanted)
 
     def _options(self, session: SessionState) -> Sequence[types.SessionConfigOption]:
         return options_of(session, self._services.models.known)

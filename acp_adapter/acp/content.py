@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from acp_adapter.errors import InvalidParams
+from acp_adapter.providers.card import ModelCard
 from acp_adapter.transcript import Part
 
 Block = dict[str, Any]
@@ -24,6 +25,9 @@ AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
+MEDIA = {"image_url": "pictures", "input_audio": "sounds"}
+LARGEST = 20 * 1024 * 1024
+"""Bytes of one picture, sound or binary resource."""
 MIME_OF_FORMAT = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
@@ -39,6 +43,21 @@ def content_of(blocks: Sequence[Block]) -> str | list[Part]:
         text: str = parts[0]["text"]
         return text
     return parts
+
+
+def holds_media(content: str | list[Part]) -> bool:
+    return not isinstance(content, str) and any(part.get("type") in MEDIA for part in content)
+
+
+def check_abilities(content: str | list[Part], card: ModelCard, model: str | None) -> None:
+    """Raises InvalidParams for pictures and sounds that the model is known not to take; who knows may be right."""
+    kinds = {MEDIA.get(str(part.get("type"))) for part in content} if not isinstance(content, str) else set()
+    for kind, takes in (("pictures", card.images), ("sounds", card.audio)):
+        if kind in kinds and takes is False:
+            raise InvalidParams(
+                f"{model or 'The model'} takes no {kind}, so the prompt was not sent. Leave them out, or choose "
+                "another model."
+            )
 
 
 def blocks_of(parts: Sequence[Part]) -> list[Block]:
@@ -94,7 +113,9 @@ def _resource(block: Block, where: str) -> Part:
 
 
 def _base64(data: Any, where: str) -> str:
-    """`data` if it is base64 of at least one byte."""
+    """`data` if it is base64 of at least one byte, and not too much."""
+    if isinstance(data, str) and len(data) * 3 // 4 > LARGEST:
+        raise InvalidParams(f"{where} holds {len(data) * 3 // 4 // 2**20} MiB; {LARGEST // 2**20} MiB is the most.")
     try:
         if isinstance(data, str) and base64.b64decode(data, validate=True):
             return data

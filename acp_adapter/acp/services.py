@@ -11,7 +11,9 @@ from pathlib import Path
 from attrs import define, field
 
 from acp_adapter.agent.models import Models
+from acp_adapter.agent.repertoire import Repertoire
 from acp_adapter.agent.rules_file import Rules
+from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.config import Config
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.providers.secrets import redactor_of
@@ -22,13 +24,15 @@ from acp_adapter.tools.port import Tool
 
 @define(eq=False)
 class Services:
-    """`lease_beat` is in seconds: how often a running turn renews its hold on the session."""
+    """`lease_beat` is in seconds: how often a running turn renews its hold on the session. `commands` are the names of
+    the panel's own commands."""
 
     config: Config
     ledger: Ledger
     models: Models
     tools: Mapping[str, Tool]
     lease_beat: float = 5.0
+    commands: frozenset[str] = frozenset()
     redactor: Redactor = field(init=False)
     _rules: dict[Path, Rules] = field(factory=dict)
 
@@ -40,6 +44,14 @@ class Services:
         if cwd not in self._rules:
             self._rules[cwd] = Rules.load(self.config.home, cwd)
         return self._rules[cwd]
+
+    def instructions(self, cwd: Path) -> str:
+        """The system prompt of a new session in `cwd`. Reads files: not for the event loop."""
+        return system_prompt(cwd, self.repertoire(cwd).skills)
+
+    def repertoire(self, cwd: Path) -> Repertoire:
+        """Skills and custom prompts that hold in `cwd`, as they are now. Reads files: not for the event loop."""
+        return Repertoire.of(cwd, self.config.home, self.config.user_home, self.commands)
 
     async def end_children(self, session_id: str) -> None:
         """End what the session's commands left running in the background, and drop their output."""

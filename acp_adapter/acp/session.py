@@ -18,6 +18,7 @@ from attrs import define, evolve, field
 
 from acp_adapter.acp.chosen_model import ChosenModel
 from acp_adapter.acp.client import EditorClient
+from acp_adapter.acp.content import check_abilities, holds_media
 from acp_adapter.acp.lease import leased
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.titles import Title
@@ -31,8 +32,7 @@ from acp_adapter.agent.loop import AIAgent, StopReason
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
 from acp_adapter.agent.projection import events_since
-from acp_adapter.agent.system_prompt import system_prompt
-from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable
+from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable, ProviderError
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.transcript import Content, Message, Transcript, new_id
@@ -111,6 +111,17 @@ class SessionState:
         """
         return await self._in_turn(Message(role="user", content=content, api_content=sent))
 
+    async def check_media(self, content: Content) -> None:
+        """Raises InvalidParams for pictures and sounds that the session's model is known not to take.
+
+        The automatic choice is made now where it was not; where there is no model, the turn will say so.
+        """
+        if holds_media(content):
+            if self.model is None:
+                with contextlib.suppress(AuthRequired, InvalidParams, ProviderError):
+                    await self.chosen.provider()
+            check_abilities(content, self.chosen.card, self.model)
+
     async def steer(self, content: Content, sent: Content) -> StopReason:
         """Have the running turn see it at its next step; answered as soon as it is stored. Else it is a prompt."""
         message = await self._expanded(Message(role="user", content=content, api_content=sent))
@@ -154,7 +165,7 @@ class SessionState:
         `folders` are as the editor names them, cwd first; `roots` are the same, resolved.
         """
         if roots[0] != self.workspace.roots[0]:
-            self._instruct(await asyncio.to_thread(system_prompt, folders[0]))
+            self._instruct(await asyncio.to_thread(self.services.instructions, folders[0]))
         await self.services.ledger(
             SessionDB.update_session,
             self.id,
@@ -204,6 +215,7 @@ class SessionState:
 
     async def end(self) -> None:
         """Stop all turns and wait until they have closed; then end the children that commands left behind."""
+        await self.title.end()
         await self.turns.end()
         with contextlib.suppress(LedgerError):
             await self.transcript.flush()
@@ -227,10 +239,17 @@ class SessionState:
             prompt = await self._expanded(unread)
             self._greet()
             try:
-                return await self.agent.run_turn(prompt)
+                stop = await self.agent.run_turn(prompt)
             except AuthRequired as missing:
                 self.emit(TextChunk(new_id(), missing.message))
                 raise
+            if stop == "end_turn" and self.services.config.titles:
+                await self._improve_title(prompt)
+            return stop
+
+    async def _improve_title(self, prompt: Message) -> None:
+        provider = await self.chosen.provider()
+        self.title.improve(prompt, self.history[-1], provider, self.agent.context.charge(provider))
 
     def _greet(self) -> None:
         """Say what had to wait for a turn: outside of one, an editor may not show it."""

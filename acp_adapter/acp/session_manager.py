@@ -23,7 +23,7 @@ from acp_adapter.agent.calls import Emit, Workspace
 from acp_adapter.agent.events import Noticed
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import MODES, Mode
-from acp_adapter.agent.system_prompt import system_prompt
+from acp_adapter.agent.repertoire import user_skill_folders
 from acp_adapter.errors import InvalidParams, SessionNotFound
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
@@ -67,7 +67,7 @@ class SessionManager:
             source="acp",
             model=wanted.model,
             model_config={name: value for name, value in config.items() if value is not None},
-            system_prompt=await asyncio.to_thread(system_prompt, folders[0]),
+            system_prompt=await asyncio.to_thread(self._services.instructions, folders[0]),
             cwd=str(folders[0]),
         )
         transcript = Transcript(session_id, self._services.ledger)
@@ -174,7 +174,7 @@ class SessionManager:
             id=session_id,
             workspace=self._workspace(session_id, folders[0], roots, client),
             transcript=transcript,
-            system_prompt=row.system_prompt or system_prompt(folders[0]),
+            system_prompt=row.system_prompt or self._services.instructions(folders[0]),
             is_instructed=bool(row.system_prompt),
             client=client,
             services=self._services,
@@ -193,7 +193,10 @@ class SessionManager:
     def _workspace(self, session_id: str, cwd: Path, roots: list[Path], client: EditorClient) -> Workspace:
         outputs = Path(os.path.realpath(self._services.outputs(session_id)))
         redactor = self._services.redactor
-        return Workspace(session_id, cwd, roots, client, redactor=redactor, readable=[outputs], outputs=outputs)
+        config = self._services.config
+        skills = [Path(os.path.realpath(each)) for each in user_skill_folders(config.home, config.user_home)]
+        readable = [outputs, *skills]
+        return Workspace(session_id, cwd, roots, client, redactor=redactor, readable=readable, outputs=outputs)
 
 
 def _checked(session_id: str) -> str:

@@ -7,6 +7,7 @@ text, and neither changes when the file does.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -25,8 +26,11 @@ from acp_adapter.transcript import Part
 LIMIT = 64_000
 """Characters of one resource that a prompt carries; the model can read the rest with its tools."""
 
+ENTRIES = 200
+"""Names of an attached folder that a prompt carries."""
+
 ReadText = Callable[[Path], Awaitable[str]]
-"""Reads a text file inside the session's roots. Raises ToolError, ClientError or OSError."""
+"""Reads a text file, or lists a folder, inside the session's roots. Raises ToolError, ClientError or OSError."""
 
 _LINES = re.compile(r"^L?(\d{1,9})(?:[-:]L?(\d{1,9}))?$")
 
@@ -71,12 +75,21 @@ def attachments(workspace: Workspace) -> ReadText:
         resolved = await asyncio.to_thread(path.resolve)
         if not inside(resolved, workspace.roots):
             raise ToolError("it lies outside the session's folders. Read it with a tool, which asks first.")
+        if await asyncio.to_thread(resolved.is_dir):
+            return await asyncio.to_thread(_listing, resolved)
         document = await documents.load(resolved, workspace.context("attachment"))
         if document.text is None:
             raise ToolError("there is no such file.")
         return document.text.text
 
     return read
+
+
+def _listing(folder: Path) -> str:
+    """The names in a folder, folders with a slash; as many as fit a glance. Raises OSError."""
+    names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder))
+    more = [f"[{len(names) - ENTRIES} more; list_directory shows them]"] if len(names) > ENTRIES else []
+    return "\n".join(names[:ENTRIES] + more) or "[It is empty.]"
 
 
 async def expanded(content: str | list[Part] | None, read: ReadText) -> str | list[Part] | None:
@@ -105,7 +118,7 @@ async def _link_text(part: Part, read: ReadText) -> str:
         return f"[The user attached a link: {part.get('name') or part['uri']} <{part['uri']}>]"
     try:
         if await asyncio.to_thread(link.path.is_dir):
-            return f"[The user attached the folder {link.path}. Use list_directory to look into it.]"
+            return f"[The user attached the folder {link.path}, which holds:]\n{await read(link.path)}"
         text = link.cut(await read(link.path))
     except (ToolError, ClientError) as fault:
         return f"[The user attached the file {link.label()}, which was not read: {fault.message}]"

@@ -75,6 +75,19 @@ class Models:
         same = (each.card for each in self.known if (each.provider, each.model) == (wanted.provider, wanted.model))
         return next(same, ModelCard())
 
+    async def warm(self, wanted: Wanted) -> None:
+        """Have the embedded model read what every prompt begins with, where it is the one. Raises ProviderError."""
+        async with self._lock:
+            if wanted not in self._made:
+                self._made[wanted] = await self._make(wanted)
+        provider, _ = self._made[wanted]
+        if provider.name == "local":
+            # Imported by whoever made it; nobody else needs it.
+            from acp_adapter.providers.local.provider import LocalProvider
+
+            assert isinstance(provider, LocalProvider)
+            await provider.warm()
+
     async def offered(self) -> list[ModelChoice]:
         """What a person may choose from now: only what is reachable."""
         self.known = await available(self._config)

@@ -6,10 +6,16 @@ A prompt that changed between turns would cost every provider's prefix cache and
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from pathlib import Path
+
+from acp_adapter.agent.repertoire import Piece
 
 AGENTS_FILE = "AGENTS.md"
 AGENTS_LIMIT = 32_000
+SKILLS_LIMIT = 8_000
+"""Characters of the list of skills."""
+SKILLS = "These skills are there. Where one fits what is asked, read its file first and do as it says:"
 
 BASE = """You are a coding agent in the user's editor. You work in the folder {cwd} on {system}.
 
@@ -19,17 +25,30 @@ it, where there is something to run. When a tool fails or the user rejects a cal
 or ask. Answer in the user's language, short, and say what you did and what you did not check."""
 
 
-def system_prompt(cwd: Path) -> str:
-    """The prompt for a new session in `cwd`, with the folder's AGENTS.md if it has one (cut at 32,000 characters).
+def system_prompt(cwd: Path, skills: Sequence[Piece] = ()) -> str:
+    """The prompt for a new session in `cwd`, with the folder's AGENTS.md if it has one (cut at 32,000 characters), and
+    with the names of the skills that there are.
 
-    The same folder with the same file gives the same bytes. An AGENTS.md that is no plain file, or can't be read,
+    The same folder with the same files gives the same bytes. An AGENTS.md that is no plain file, or can't be read,
     counts as none.
     """
     text = BASE.format(cwd=cwd, system=platform.system() or "this machine")
     guidance = _guidance(cwd / AGENTS_FILE)
     if guidance:
         text += f"\n\nThe project's {AGENTS_FILE} says:\n\n{guidance}"
-    return text
+    return text + _told(skills)
+
+
+def _told(skills: Sequence[Piece]) -> str:
+    """The skills, for a model that finds out by itself when one fits; as many as there is room for."""
+    lines, room = [], SKILLS_LIMIT
+    for skill in skills:
+        line = f"- {skill.name}: {skill.description[:300]} ({skill.path})"
+        room -= len(line)
+        if room < 0:
+            break
+        lines.append(line)
+    return "\n\n" + "\n".join([SKILLS, *lines]) if lines else ""
 
 
 def _guidance(path: Path) -> str:

@@ -123,7 +123,7 @@ class House:
 async def house(folder: Path, session_id: str = "s") -> AsyncIterator[House]:
     ledger, gate, shown = Ledger(folder / "state.db"), Gate(), list[TurnEvent]()
     model = GatedModel(gate)
-    config = Config(home=folder, ledger=folder / "state.db")
+    config = Config(home=folder, ledger=folder / "state.db", titles=False)
     services = Services(config, ledger, OneModel(model), {"wait": WaitingTool(gate)})  # type: ignore[arg-type]
     await ledger(SessionDB.create_session, session_id, source="acp", model=None, model_config={}, cwd=str(folder))
     session = SessionState(

@@ -44,6 +44,7 @@ def env(home: Path) -> dict[str, str]:
         "ACP_ADAPTER_HOME": str(home),
         "PYTHONUTF8": "1",
         "ACP_ADAPTER_DISCOVER": "off",
+        "ACP_ADAPTER_TITLES": "off",
     }
 
 

@@ -25,6 +25,7 @@ def clean_environment(home: Path, marker: str, **more: str) -> dict[str, str]:
         "HOME": str(user),
         "USERPROFILE": str(user),
         "LANG": "C.UTF-8",
+        "ACP_ADAPTER_TITLES": "off",
         MARKER: marker,
     }
     return {**base, **own, **more}

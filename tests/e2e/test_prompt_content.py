@@ -147,3 +147,36 @@ async def test_a_session_with_every_kind_of_block_goes_on_after_a_restart(lab: L
     shown = panel(await client.load(session, lab.project))
     assert shown[0].content == blocks
     assert (await client.prompt(session, "hi")).text == "hello"
+
+
+async def test_a_picture_for_a_model_that_takes_none_is_refused_and_the_session_goes_on(lab: Lab) -> None:
+    lab.configure(f'[models."openai:{lab.model.model}"]\nimages = false\n')
+    lab.model.add(T("words"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    prompt = [{"type": "text", "text": "what is it?"}, {"type": "image", "mimeType": "image/png", "data": PNG}]
+    error = await client.error_of("session/prompt", {"sessionId": session, "prompt": prompt})
+    assert error.code == -32602 and "no pictures" in error.message and lab.model.model in error.message
+    assert not lab.model.requests and lab.count("messages") == 0
+    assert (await client.prompt(session, "in words, then")).text == "words"
+
+
+async def test_a_picture_that_is_too_large_is_refused_with_the_limit(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    large = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(bytes(21 * 2**20)).decode()}
+    error = await client.error_of("session/prompt", {"sessionId": session, "prompt": [large]})
+    assert error.code == -32602 and "20 MiB" in error.message
+    assert lab.count("messages") == 0
+
+
+async def test_a_link_to_a_folder_brings_the_names_in_it(lab: Lab) -> None:
+    folder = lab.project / "src"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.py").write_text("", "utf-8")
+    lab.model.add(T("I see"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, [{"type": "resource_link", "uri": folder.as_uri(), "name": "src"}])
+    (told,) = lab.model.requests[-1].texts("user")
+    assert told.splitlines()[1:] == ["a.py", "deep/"] and str(folder) in told

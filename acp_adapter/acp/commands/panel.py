@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from acp_adapter.acp import types
+from acp_adapter.acp.commands import repertory
 from acp_adapter.acp.commands.about import ABOUT
 from acp_adapter.acp.commands.choices import CHOICES
 from acp_adapter.acp.commands.command import Asked, Command
@@ -9,11 +13,22 @@ from acp_adapter.acp.commands.export import EXPORT
 from acp_adapter.acp.commands.ledger import LEDGER
 from acp_adapter.acp.commands.turns import TURNS
 from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.repertoire import Repertoire
 
 
 async def show_help(asked: Asked) -> StopReason:
     lines = [line for title, commands in GROUPS for line in ("", f"**{title}**", "", *map(_line, commands))]
+    repertoire = await asyncio.to_thread(asked.services.repertoire, asked.session.cwd)
+    lines += repertory.told(repertoire)
     return await asked.say("\n".join(["What can be typed here:", *lines]))
+
+
+def advertised(repertoire: Repertoire | None = None) -> types.AvailableCommandsUpdate:
+    """The commands of the panel, and after them what is in the repertoire."""
+    pieces = repertoire.pieces.values() if repertoire else ()
+    return types.AvailableCommandsUpdate(
+        [*(command.advertised() for command in COMMANDS), *map(repertory.advertised, pieces)]
+    )
 
 
 def command(name: str) -> Command | None:
