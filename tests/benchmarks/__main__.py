@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks import ledger, loading, long_histories, sessions, startup, turns
+from tests.benchmarks import floods, ledger, loading, long_histories, sessions, startup, turns
 from tests.benchmarks.agent import command
 from tests.benchmarks.figure import Figure, table
 
@@ -37,7 +37,9 @@ def _parts(folder: Path, quick: bool) -> dict[str, Callable[[], Iterator[Figure]
     return {
         "startup": lambda: startup.measure(folder, 7 // few + 1),
         "sessions": lambda: sessions.measure(folder, 200 // few, _yardstick()),
+        "short": lambda: sessions.short_ones(folder, 2_000 // few),
         "turns": lambda: turns.measure(folder, 100 // few, 4000 // few),
+        "floods": lambda: floods.measure(folder, 2_000_000 // few, 20 // few),
         "histories": lambda: long_histories.measure(folder, (1_000,) if quick else (1_000, 5_000), 40 // few),
         "loading": lambda: loading.measure(folder, (1_000,) if quick else (1_000, 10_000)),
         "ledger": lambda: ledger.measure(folder, quick),
@@ -52,7 +54,7 @@ def _yardstick() -> float:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=main.__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
-    parser.add_argument("--only", choices=["startup", "sessions", "turns", "histories", "loading", "ledger"])
+    parser.add_argument("--only", choices=list(_parts(Path(), quick=True)))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     return parser.parse_args()
 

@@ -32,20 +32,36 @@ class Agent:
         self._seen = psutil.Process(self._process.pid)
         self._id = 0
         self.read_bytes = 0
+        self.peak = 0
+        """Bytes of resident memory at most, once it was closed."""
 
     def ask(self, method: str, **params: Any) -> Any:
         """The result. Raises RuntimeError for an error answer or a dead agent."""
-        assert self._process.stdin and self._process.stdout
+        return self.result(self.begin(method, **params))
+
+    def begin(self, method: str, **params: Any) -> int:
+        """Write a request; its id."""
+        assert self._process.stdin
         self._id += 1
         frame = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
         self._process.stdin.write(json.dumps(frame).encode() + b"\n")
         self._process.stdin.flush()
-        ending = f'"id":{self._id},'.encode()
+        return self._id
+
+    def result(self, request: int) -> Any:
+        """Read until the answer to that request. Raises RuntimeError for an error answer or a dead agent."""
+        assert self._process.stdout
+        ending = f'"id":{request},'.encode()
         for line in self._process.stdout:
             self.read_bytes += len(line)
             if ending in line[:40] and b'"method"' not in line[:60]:
                 return self._result(line)
-        raise RuntimeError(f"the agent went away at {method}")
+        raise RuntimeError(f"the agent went away at request {request}")
+
+    def read(self, most: int) -> None:
+        """Take so many bytes of its output, or what there is of them."""
+        assert self._process.stdout
+        self.read_bytes += len(self._process.stdout.read1(most))  # type: ignore[attr-defined]
 
     def initialize(self) -> Any:
         return self.ask("initialize", protocolVersion=1, clientCapabilities={})
@@ -72,6 +88,7 @@ class Agent:
         self._process.stdout.close()
         _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
+        self.peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         return usage.ru_utime + usage.ru_stime
 
     def _result(self, line: bytes) -> Any:

@@ -84,6 +84,20 @@ TASKS = [
     ),
 ]
 
+UNSEEN = [
+    Task("Which host does config.ini set?", says("localhost")),
+    Task("What is the license in pyproject.toml?", says("MIT")),
+    Task("Which version of attrs does the project need?", says("24")),
+    Task("Which function is defined in shop/greeting.py?", says(r"\bgreet\b")),
+    Task("Which files mention total_price?", says(r"(?=.*main\.py)(?=.*shop/cart\.py)(?=.*test_cart\.py)")),
+    Task("List the files in the folder tests.", says(r"test_cart\.py")),
+    Task("Run git log and tell me the message of the newest commit.", says(r"\bBegin\b")),
+    Task("How many lines does README.md have?", says(r"\b5\b|five")),
+    Task("Create a file hello.py that prints hello.", file("hello.py", r"print\(.hello")),
+    Task("Write a file TODO.md with the line: order flour", file("TODO.md", "order flour")),
+]
+"""Written after the prompt, and only measured."""
+
 EDITS = [
     Task("In config.ini change the port from 8080 to 9090.", file("config.ini", r"localhost\nport = 9090\ntimeout")),
     Task("Fix the typo recieve in README.md.", file("README.md", r"shop\.\n\nYou receive a bill for each cart\.\n")),
@@ -167,6 +181,7 @@ async def main() -> None:
     args = parser.parse_args()
     provider = LocalProvider.of(args.model, Config.load().make_home())
     await measure(provider, "tasks", TASKS, args.verbose)
+    await measure(provider, "unseen tasks", UNSEEN, args.verbose)
     await measure(provider, "edits", EDITS, args.verbose)
     await provider.aclose()
 

@@ -1,4 +1,4 @@
-"""`session/new`, and what an idle session holds in memory."""
+"""`session/new`, what an idle session holds in memory, and what thousands of short ones leave there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.benchmarks.agent import running
+from tests.benchmarks.agent import Agent, running
 from tests.benchmarks.figure import Figure, against
+from tests.benchmarks.turns import stub
 
 
 def measure(folder: Path, count: int, unit: float) -> Iterator[Figure]:
@@ -24,3 +25,25 @@ def measure(folder: Path, count: int, unit: float) -> Iterator[Figure]:
         process = agent.memory() / 1024
         label = f"the whole process, {process / 1024:.0f} MiB"
         yield against("memory per idle session", (process - memory / 1024) / count, "KiB", label, process)
+
+
+def short_ones(folder: Path, count: int) -> Iterator[Figure]:
+    """Sessions of one turn, one after the other: closed, and left open by an editor that never closes one."""
+    for closed in (True, False):
+        env = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
+        home = folder / f"short{closed}"
+        with stub(folder, [{"T": "ok"}] * (count + 100)) as url, running(home, OPENAI_BASE_URL=url, **env) as agent:
+            _turns(agent, folder, 100, closed)
+            before = agent.memory()
+            _turns(agent, folder, count, closed)
+            grown = (agent.memory() - before) / 2**20
+        name = f"{count:,} sessions of one turn, {'closed' if closed else 'left open'}: memory grown"
+        yield against(name, grown, "MiB", f"the process before, {before / 2**20:.0f} MiB", before / 2**20)
+
+
+def _turns(agent: Agent, folder: Path, count: int, closed: bool) -> None:
+    for _ in range(count):
+        session = agent.new(folder)
+        agent.prompt(session, "go")
+        if closed:
+            agent.ask("session/close", sessionId=session)

@@ -14,6 +14,7 @@ from typing import Any
 from tests.benchmarks.agent import running
 from tests.benchmarks.figure import Figure, against
 
+CHARACTERS = 20_000
 ROOT = Path(__file__).parents[2]
 BARE = """
 import asyncio, json, sys, time
@@ -53,6 +54,10 @@ def measure(folder: Path, turns: int, chunks: int) -> Iterator[Figure]:
     bare_chunk = (_bare(folder, long, 3)[0] - bare_cpu) / chunks
     label = f"bare client, {bare_chunk * 1e6:.0f} µs"
     yield against("streamed chunk, CPU", agent_chunk * 1e6, "µs", label, bare_chunk * 1e6)
+    tiny = [{"T": "ok"}] + [{"T": ["x"] * CHARACTERS}] * 3
+    agent_turn, bare_turn = _agent(folder, tiny, 3)[0], _bare(folder, tiny, 3)[0]
+    name = f"turn of {CHARACTERS:,} chunks of one character, CPU"
+    yield against(name, agent_turn, "s", f"bare client, {bare_turn:.2f} s", bare_turn)
 
 
 def _agent(folder: Path, steps: list[dict[str, Any]], times: int) -> tuple[float, float]:
