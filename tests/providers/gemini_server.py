@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 class GeminiServer(StubServer):
-    """`issued` are the signatures that it gave, by the call's id, or the text that they end; `ids` says whether its
+    """`issued` are the signatures that it gave, by the call, or the text that they end; `ids` says whether its
     calls have any."""
 
     path = "/v1beta"
@@ -97,7 +97,7 @@ class GeminiServer(StubServer):
         if not isinstance(arguments, dict):
             return None
         call = {"name": raw["function"]["name"], "args": arguments, **({"id": raw["id"]} if self.ids else {})}
-        return {"functionCall": call, **({} if signed else {"thoughtSignature": self._sign(raw["id"])})}
+        return {"functionCall": call, **({} if signed else {"thoughtSignature": self._sign(named(call))})}
 
     def _sign(self, what: str) -> str:
         signature = base64.b64encode(f"{len(self.issued)}/{what}".encode()).decode()
@@ -165,13 +165,18 @@ def _signatures(contents: list[Json], issued: dict[str, str]) -> Iterator[str]:
         calls = [part for part in content["parts"] if "functionCall" in part]
         for number, part in enumerate(calls):
             signature = part.get("thoughtSignature")
-            known = issued.get(part["functionCall"].get("id") or "")
+            known = issued.get(named(part["functionCall"]))
             if known and signature != known:
                 yield f"contents[{at}]: the thought_signature of this call is another"
             if number == 0 and begins and at > begins[-1] and not signature:
                 yield f"Function call is missing a thought_signature in functionCall parts. contents[{at}]"
             if signature and signature not in (UNSIGNED, known) and not _base64(signature):
                 yield f"contents[{at}]: Thought signature is not valid"
+
+
+def named(call: Json) -> str:
+    """Another model's call may have the same id."""
+    return f"{call.get('id')} {json.dumps(call['args'], sort_keys=True)}"
 
 
 def _settings(body: Json) -> Iterator[str]:
