@@ -25,9 +25,9 @@ class Config:
     `sources` are the programs whose sessions are listed, None for all. `discover` is whether model servers are looked
     for on this machine's loopback ports, `titles` whether a small model call names a session.
     `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …), `models` a
-    `provider:model` to what the user says of it. `effort` is how much new sessions reason, None for the model's own
-    default. `budget` holds those of BUDGETS that are set. `trusted` are folders whose `.acp-adapter.toml` may also
-    choose a mode in which less is asked.
+    `provider:model` to what the user says of it, `mcp_servers` the name of one to its table. `effort` is how much new
+    sessions reason, None for the model's own default. `budget` holds those of BUDGETS that are set. `trusted` are
+    folders whose `.acp-adapter.toml` may also choose a mode in which less is asked.
     """
 
     home: Path
@@ -40,6 +40,7 @@ class Config:
     sources: tuple[str, ...] | None = None
     providers: Mapping[str, Mapping[str, Any]] = field(factory=dict, repr=False)
     models: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    mcp_servers: Mapping[str, Mapping[str, Any]] = field(factory=dict, repr=False)
     effort: str | None = None
     budget: Mapping[str, float] = field(factory=dict)
     trusted: tuple[Path, ...] = ()
@@ -65,6 +66,7 @@ class Config:
             discover=env.get("ACP_ADAPTER_DISCOVER", "on") != "off" and known.flag("discover", True),
             providers=known.tables("providers"),
             models=known.tables("models"),
+            mcp_servers=known.tables("mcp_servers"),
             effort=known.text("effort"),
             budget=known.amounts("budget", BUDGETS),
             trusted=tuple(Path(each).expanduser() for each in known.texts("trusted") or ()),

@@ -18,6 +18,7 @@ from acp_adapter import __version__
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError
 from acp_adapter.sizes import size
+from acp_adapter.tools.mcp.servers import configured
 
 Verdict = Literal["ok", "warn", "fail"]
 
@@ -66,10 +67,9 @@ async def home(config: Config) -> Check:
 
 async def configuration(config: Config) -> Check:
     path = config.home / "config.toml"
-    if config.problems:
-        return Check(
-            "config", "fail", " ".join(config.problems), f"Edit {path}; docs/reference/config.md has every key."
-        )
+    problems = [*config.problems, *configured(config.mcp_servers)[1]]
+    if problems:
+        return Check("config", "fail", " ".join(problems), f"Edit {path}; docs/reference/config.md has every key.")
     if not path.exists():
         return Check("config", "ok", "no config.toml, so the defaults apply")
     if sys.platform != "win32" and stat.S_IMODE(path.stat().st_mode) & 0o077:

@@ -18,12 +18,13 @@ from acp_adapter.acp.commands.command import Asked, Named
 from acp_adapter.acp.content import content_of
 from acp_adapter.acp.converter import structure, unstructure
 from acp_adapter.acp.handshake import METHOD_ID, negotiate
+from acp_adapter.acp.listing import info_of
 from acp_adapter.acp.options import checked_effort, checked_mode, checked_model, modes_of, options_of
 from acp_adapter.acp.peer import Handler, Peer
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import SessionState
 from acp_adapter.acp.session_manager import SessionManager
-from acp_adapter.acp.updates import Presents, stamp, updates_of
+from acp_adapter.acp.updates import Presents, updates_of
 from acp_adapter.agent.calls import Emit
 from acp_adapter.agent.events import Noticed, ToolCallChanged, ToolCallStarted, TurnEvent
 from acp_adapter.agent.models import Models, Wanted
@@ -31,8 +32,8 @@ from acp_adapter.agent.projection import events_of, running_elsewhere
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError, AuthRequired, InvalidParams
 from acp_adapter.ledger.db import SessionDB
-from acp_adapter.ledger.listing import ListedSession
 from acp_adapter.ledger.worker import Ledger
+from acp_adapter.tools.mcp.servers import McpServer
 from acp_adapter.tools.recall import Recall
 from acp_adapter.tools.session_search import SessionSearch
 from acp_adapter.tools.toolbox import builtin_tools
@@ -116,13 +117,13 @@ class AcpAgent:
     async def new_session(self, params: types.NewSessionRequest) -> types.NewSessionResponse:
         if self._logged_out:
             raise AuthRequired("You are logged out. Authenticate first.")
-        session = await self._sessions.new(params.cwd, params.additional_directories, params.mcp_servers)
+        session = await self._sessions.new(params.cwd, params.additional_directories, _servers(params))
         self._introduce(session)
         return types.NewSessionResponse(session.id, modes_of(session), self._options(session))
 
     async def load_session(self, params: types.LoadSessionRequest) -> types.LoadSessionResponse:
         session = await self._sessions.open(
-            params.session_id, params.cwd, params.additional_directories, params.mcp_servers
+            params.session_id, params.cwd, params.additional_directories, _servers(params)
         )
         await self._replay(session)
         self._introduce(session)
@@ -130,7 +131,7 @@ class AcpAgent:
 
     async def resume_session(self, params: types.ResumeSessionRequest) -> types.ResumeSessionResponse:
         session = await self._sessions.open(
-            params.session_id, params.cwd, params.additional_directories, params.mcp_servers
+            params.session_id, params.cwd, params.additional_directories, _servers(params)
         )
         self._introduce(session)
         return types.ResumeSessionResponse(modes_of(session), self._options(session))
@@ -141,7 +142,7 @@ class AcpAgent:
         if upto is not None and not isinstance(upto, str):
             raise InvalidParams("_meta.messageId must be a string.")
         session = await self._sessions.fork(
-            params.session_id, params.cwd, params.additional_directories, params.mcp_servers, upto
+            params.session_id, params.cwd, params.additional_directories, _servers(params), upto
         )
         self._introduce(session)
         return types.ForkSessionResponse(session.id, modes_of(session), self._options(session))
@@ -152,7 +153,7 @@ class AcpAgent:
         page = await self._services.ledger(
             SessionDB.list_sessions, cwd=params.cwd, cursor=params.cursor, sources=self._services.config.sources
         )
-        return types.ListSessionsResponse([_info(listed) for listed in page.sessions], page.next_cursor)
+        return types.ListSessionsResponse([info_of(listed) for listed in page.sessions], page.next_cursor)
 
     async def close_session(self, params: types.CloseSessionRequest) -> types.CloseSessionResponse:
         await self._sessions.close(params.session_id)
@@ -172,7 +173,7 @@ class AcpAgent:
         if named and command:
             asked = Asked(named.argument, content, named.attached, session, self._sessions, self._services)
             return types.PromptResponse(await command.run(asked))
-        await session.check_media(content)
+        await session.chosen.check_media(content)
         sent = await asyncio.to_thread(repertory.meaning, named, self._services, session.cwd) if named else None
         return types.PromptResponse(await session.prompt(content, sent))
 
@@ -260,7 +261,7 @@ class AcpAgent:
             self._update(session.id, panel.advertised(repertoire))
         rules = self._services.rules(session.cwd).problem
         problems = [
-            *self._services.config.problems,
+            *self._services.problems,
             *await self._services.ledger.notices(),
             *([rules] if rules else []),
         ]
@@ -281,19 +282,6 @@ class AcpAgent:
         self._update(session.id, types.ConfigOptionUpdate(self._options(session)))
 
 
-def _info(listed: ListedSession) -> types.SessionInfo:
-    meta = {
-        "messageCount": listed.message_count,
-        "source": listed.session.source,
-        "parentSessionId": listed.parent,
-        "forkPoint": listed.fork_point,
-        "branchCount": listed.branch_count,
-    }
-    return types.SessionInfo(
-        session_id=listed.id,
-        cwd=listed.session.cwd,
-        additional_directories=listed.session.model_config.get("additional_directories", ()),
-        title=listed.title,
-        updated_at=stamp(listed.session.last_active),
-        meta={name: value for name, value in meta.items() if value is not None},
-    )
+def _servers(params: Any) -> list[McpServer]:
+    """Raises InvalidParams for a transport that is not spoken here."""
+    return [McpServer.of_client(unstructure(server)) for server in params.mcp_servers or ()]

@@ -7,14 +7,16 @@ from collections.abc import Callable
 
 from attrs import define, field
 
+from acp_adapter.acp.content import check_abilities, holds_media
 from acp_adapter.acp.services import Services
 from acp_adapter.agent.calls import Emit
 from acp_adapter.agent.events import Noticed
 from acp_adapter.agent.models import Wanted
-from acp_adapter.errors import LedgerError, ProviderError
+from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, ProviderError
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.providers.card import Effort, ModelCard
 from acp_adapter.providers.port import Provider
+from acp_adapter.transcript import Content
 
 
 @define(eq=False)
@@ -59,6 +61,17 @@ class ChosenModel:
         if notice:
             self.emit(Noticed("warning", notice))
         return provider
+
+    async def check_media(self, content: Content) -> None:
+        """Raises InvalidParams for pictures and sounds that the model is known not to take.
+
+        The automatic choice is made now where it was not; where there is no model, the turn will say so.
+        """
+        if holds_media(content):
+            if self.wanted.name is None:
+                with contextlib.suppress(AuthRequired, InvalidParams, ProviderError):
+                    await self.provider()
+            check_abilities(content, self.card, self.wanted.name)
 
     def _tell_retry(self, error: ProviderError, delay: float) -> None:
         self.emit(Noticed("warning", f"{error.message} Trying again in {delay:.0f} s."))

@@ -19,13 +19,14 @@ from acp_adapter.ledger.worker import Ledger
 from acp_adapter.providers.secrets import redactor_of
 from acp_adapter.redaction import Redactor
 from acp_adapter.tools import background, processes
+from acp_adapter.tools.mcp.servers import McpServer, configured
 from acp_adapter.tools.port import Tool
 
 
 @define(eq=False)
 class Services:
     """`lease_beat` is in seconds: how often a running turn renews its hold on the session. `commands` are the names of
-    the panel's own commands."""
+    the panel's own commands, `mcp_servers` those of config.toml, `problems` sentences about what is wrong with it."""
 
     config: Config
     ledger: Ledger
@@ -33,11 +34,15 @@ class Services:
     tools: Mapping[str, Tool]
     lease_beat: float = 5.0
     commands: frozenset[str] = frozenset()
+    mcp_servers: list[McpServer] = field(init=False)
+    problems: list[str] = field(init=False)
     redactor: Redactor = field(init=False)
     _rules: dict[Path, Rules] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.redactor = redactor_of(self.config)
+        self.mcp_servers, problems = configured(self.config.mcp_servers)
+        self.problems = [*self.config.problems, *problems]
 
     def rules(self, cwd: Path) -> Rules:
         """What was always allowed or rejected in the project at `cwd`; sessions there share it."""

@@ -18,7 +18,6 @@ from attrs import define, evolve, field
 
 from acp_adapter.acp.chosen_model import ChosenModel
 from acp_adapter.acp.client import EditorClient
-from acp_adapter.acp.content import check_abilities, holds_media
 from acp_adapter.acp.lease import leased
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.titles import Title
@@ -32,9 +31,11 @@ from acp_adapter.agent.loop import AIAgent, StopReason
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
 from acp_adapter.agent.projection import events_since
-from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable, ProviderError
+from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
+from acp_adapter.tools.mcp.servers import McpServer, merged
+from acp_adapter.tools.mcp.session_servers import SessionServers
 from acp_adapter.transcript import Content, Message, Transcript, new_id
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ class SessionState:
 
     `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
     option `mode` and a restart all lead to this one value. `cost` is what it had cost when it was opened (US dollars,
-    None where that is not known); `limits` are its budgets.
+    None where that is not known); `limits` are its budgets. `mcp_servers` are those that the client named.
     """
 
     id: str
@@ -59,10 +60,11 @@ class SessionState:
     emit: Emit
     chosen: ChosenModel
     title: Title
+    servers: SessionServers
     mode: Mode = "ask"
     cost: float | None = None
     limits: Mapping[str, float] = field(factory=dict)
-    mcp_servers: list[Any] = field(factory=list)
+    mcp_servers: list[McpServer] = field(factory=list)
     greetings: list[Noticed] = field(factory=list)
     options_changed: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
@@ -111,20 +113,11 @@ class SessionState:
         """
         return await self._in_turn(Message(role="user", content=content, api_content=sent))
 
-    async def check_media(self, content: Content) -> None:
-        """Raises InvalidParams for pictures and sounds that the session's model is known not to take.
-
-        The automatic choice is made now where it was not; where there is no model, the turn will say so.
-        """
-        if holds_media(content):
-            if self.model is None:
-                with contextlib.suppress(AuthRequired, InvalidParams, ProviderError):
-                    await self.chosen.provider()
-            check_abilities(content, self.chosen.card, self.model)
-
     async def steer(self, content: Content, sent: Content) -> StopReason:
         """Have the running turn see it at its next step; answered as soon as it is stored. Else it is a prompt."""
-        message = await self._expanded(Message(role="user", content=content, api_content=sent))
+        message = Message(role="user", content=content, api_content=sent)
+        async with self.agent.keeping(message):
+            message = await self._expanded(message)
         if not await self.agent.steer(message):
             return await self._in_turn(message)
         if not self.agent.is_speaking:
@@ -145,6 +138,11 @@ class SessionState:
         await self.remember(mode=mode)
         self.mode = mode
         self.emit(ModeChanged(mode))
+
+    async def use_servers(self, client: Sequence[McpServer]) -> None:
+        """Have the client's MCP servers and those of config.toml from now on; they start in the background."""
+        self.mcp_servers = list(client)
+        await self.servers.use(merged(client, self.services.mcp_servers))
 
     async def set_model(self, model: str | None) -> None:
         """Change the model from the next turn on; None is the automatic choice. Raises LedgerError."""
@@ -173,6 +171,7 @@ class SessionState:
             model_config={"additional_directories": [str(folder) for folder in folders[1:]]},
         )
         self.workspace.cwd, self.workspace.roots = folders[0], list(roots)
+        self.servers.cwd = folders[0]
 
     def _instruct(self, prompt: str) -> None:
         """Another system prompt, stored with the next turn."""
@@ -219,6 +218,7 @@ class SessionState:
         await self.turns.end()
         with contextlib.suppress(LedgerError):
             await self.transcript.flush()
+        await self.servers.aclose()
         await self.services.end_children(self.id)
 
     async def remember(self, **config: Any) -> None:
@@ -236,7 +236,9 @@ class SessionState:
                 await self.agent.keep(unread)
                 return "cancelled"
             turn.run()
-            prompt = await self._expanded(unread)
+            async with self.agent.keeping(unread):
+                await self._equip()
+                prompt = await self._expanded(unread)
             self._greet()
             try:
                 stop = await self.agent.run_turn(prompt)
@@ -250,6 +252,12 @@ class SessionState:
     async def _improve_title(self, prompt: Message) -> None:
         provider = await self.chosen.provider()
         self.title.improve(prompt, self.history[-1], provider, self.agent.context.charge(provider))
+
+    async def _equip(self) -> None:
+        """Give the turn the tools of the MCP servers that are there."""
+        await self.servers.settled()
+        self.agent.tools = {**self.services.tools, **self.servers.tools()}
+        self.greetings += [Noticed("warning", news) for news in self.servers.news()]
 
     def _greet(self) -> None:
         """Say what had to wait for a turn: outside of one, an editor may not show it."""
@@ -276,13 +284,9 @@ class SessionState:
             log.warning("%s goes on without a look at the ledger: %s", self.id, fault)
 
     async def _expanded(self, prompt: Message) -> Message:
-        """With what the model is sent in place of links. Cancelled meanwhile, the prompt is kept as it is."""
+        """With what the model is sent in place of links."""
         meant = prompt.content if prompt.api_content is None else prompt.api_content
-        try:
-            sent = await expanded(meant, attachments(self.workspace))
-        except asyncio.CancelledError:
-            await self.agent.keep(prompt)
-            raise
+        sent = await expanded(meant, attachments(self.workspace))
         return prompt if sent is None else evolve(prompt, api_content=sent)
 
     async def _store_instructions(self) -> None:

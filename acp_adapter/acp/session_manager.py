@@ -10,7 +10,6 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve
 
@@ -30,6 +29,9 @@ from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.project_defaults import ProjectDefaults
 from acp_adapter.providers.card import Effort
 from acp_adapter.providers.own_models import EFFORTS
+from acp_adapter.tools import processes
+from acp_adapter.tools.mcp.servers import McpServer
+from acp_adapter.tools.mcp.session_servers import SessionServers
 from acp_adapter.transcript import Transcript, new_id
 
 ID_LIMIT = 200
@@ -48,7 +50,7 @@ class SessionManager:
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[SessionState]] = {}
 
-    async def new(self, cwd: str, additional: Sequence[str], mcp_servers: Sequence[Any]) -> SessionState:
+    async def new(self, cwd: str, additional: Sequence[str], mcp_servers: Sequence[McpServer]) -> SessionState:
         """A new session, in the ledger before its id is told to anyone."""
         folders = _folders(cwd, additional)
         session_id = new_id()
@@ -71,7 +73,9 @@ class SessionManager:
             cwd=str(folders[0]),
         )
         transcript = Transcript(session_id, self._services.ledger)
-        return self._enter(session_id, row, transcript, folders, mcp_servers, project)
+        session = self._enter(session_id, row, transcript, folders, project)
+        await session.use_servers(mcp_servers)
+        return session
 
     async def find(self, session_id: str) -> SessionState:
         """The session as it is, restored from the ledger where this process does not have it."""
@@ -86,14 +90,14 @@ class SessionManager:
         return await asyncio.shield(self._restoring[session_id])
 
     async def open(
-        self, session_id: str, cwd: str, additional: Sequence[str], mcp_servers: Sequence[Any]
+        self, session_id: str, cwd: str, additional: Sequence[str], mcp_servers: Sequence[McpServer]
     ) -> SessionState:
         """For load and resume: the session, moved to `cwd` and these roots if it was elsewhere, on record."""
         folders = _folders(cwd, additional)
         session = await self.find(session_id)
-        session.mcp_servers = list(mcp_servers)
         if list(session.workspace.roots) != _resolved(folders):
             await session.move(folders, _resolved(folders))
+        await session.use_servers(mcp_servers)
         return session
 
     async def fork(
@@ -101,7 +105,7 @@ class SessionManager:
         session_id: str,
         cwd: str,
         additional: Sequence[str],
-        mcp_servers: Sequence[Any],
+        mcp_servers: Sequence[McpServer],
         upto_message_id: str | None,
     ) -> SessionState:
         """A branch of the session, at its head or after a message; the parent stays as it is."""
@@ -150,7 +154,9 @@ class SessionManager:
         cwd = Path(row.cwd or Path.home())
         folders = [cwd, *(Path(folder) for folder in config.get("additional_directories", ()))]
         transcript = Transcript(session_id, ledger, messages)
-        return self._enter(session_id, row, transcript, folders, (), await self._project(cwd, new=False))
+        session = self._enter(session_id, row, transcript, folders, await self._project(cwd, new=False))
+        await session.use_servers(())
+        return session
 
     async def _project(self, cwd: Path, *, new: bool = True) -> ProjectDefaults:
         """What the project asks for. A session that is there already keeps its own choices, so only budgets count."""
@@ -163,7 +169,6 @@ class SessionManager:
         row: SessionRow,
         transcript: Transcript,
         folders: Sequence[Path],
-        mcp_servers: Sequence[Any],
         project: ProjectDefaults,
     ) -> SessionState:
         """`row` is where the conversation goes on; `session_id` is the id that the editor knows it by."""
@@ -185,7 +190,7 @@ class SessionManager:
             cost=row.estimated_cost_usd or None,
             limits=project.lowered(self._services.config.budget),
             greetings=[Noticed("warning", problem) for problem in project.problems],
-            mcp_servers=list(mcp_servers),
+            servers=SessionServers(folders[0], processes.of(session_id).mark),
         )
         self._live[session_id] = session
         return session

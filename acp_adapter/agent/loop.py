@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import Literal
 
 from attrs import define, evolve, field
@@ -116,6 +116,15 @@ class AIAgent:
                 await self.transcript.append(*messages, usage=usage)
         except LedgerError as fault:
             self._tell_unsaved(fault)
+
+    @asynccontextmanager
+    async def keeping(self, prompt: Message) -> AsyncIterator[None]:
+        """While a prompt is made ready: a cancellation keeps it as it is."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            await self.keep(prompt)
+            raise
 
     def _tell_unsaved(self, fault: LedgerError) -> None:
         if not self._warned:

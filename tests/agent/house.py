@@ -23,6 +23,7 @@ from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.providers.card import ModelCard
 from acp_adapter.providers.port import Completed, ModelRequest, StreamEvent, TextDelta
+from acp_adapter.tools.mcp.session_servers import SessionServers
 from acp_adapter.tools.port import Intent, ToolContext, ToolResult
 from acp_adapter.transcript import Message, ToolCall, Transcript
 
@@ -137,6 +138,7 @@ async def house(folder: Path, session_id: str = "s") -> AsyncIterator[House]:
         emit=shown.append,
         chosen=ChosenModel(session_id, services, shown.append),
         title=Title(session_id, ledger, shown.append),
+        servers=SessionServers(folder, dict),
     )
     try:
         yield House(session, model, gate, ledger, shown)

@@ -11,6 +11,7 @@ from acp_adapter.acp.commands.choices import CHOICES
 from acp_adapter.acp.commands.command import Asked, Command
 from acp_adapter.acp.commands.export import EXPORT
 from acp_adapter.acp.commands.ledger import LEDGER
+from acp_adapter.acp.commands.servers import SERVERS
 from acp_adapter.acp.commands.turns import TURNS
 from acp_adapter.agent.loop import StopReason
 from acp_adapter.agent.repertoire import Repertoire
@@ -45,6 +46,6 @@ GROUPS = [
     ("Turns", TURNS),
     ("Model and permissions", CHOICES),
     ("Sessions", [*LEDGER, *EXPORT]),
-    ("About", [Command("help", "Show what can be typed here", show_help), *ABOUT]),
+    ("About", [Command("help", "Show what can be typed here", show_help), *ABOUT, *SERVERS]),
 ]
 COMMANDS = [each for _, commands in GROUPS for each in commands]

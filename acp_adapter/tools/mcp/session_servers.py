@@ -14,7 +14,8 @@ from attrs import define, field
 from acp_adapter.errors import InvalidParams
 from acp_adapter.tools.mcp.connection import Connection
 from acp_adapter.tools.mcp.servers import McpServer
-from acp_adapter.tools.mcp.tool import McpTool, tools_of
+from acp_adapter.tools.mcp.tool import tools_of
+from acp_adapter.tools.port import Tool
 
 PATIENCE = 5.0
 """Seconds from the start of a server for which turns wait for it."""
@@ -43,7 +44,7 @@ class SessionServers:
         """Until every server is ready or has failed, or has had PATIENCE since it was started."""
         await asyncio.gather(*(each.waited_for(PATIENCE) for each in self._connections.values()))
 
-    def tools(self) -> dict[str, McpTool]:
+    def tools(self) -> Mapping[str, Tool]:
         """What can be called now."""
         return tools_of(self._connections.values())
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import define
 
 from acp_adapter.tools.kept_output import KeptOutput
 from acp_adapter.tools.mcp.connection import Connection
 from acp_adapter.tools.mcp.content import result_of
-from acp_adapter.tools.port import Intent, ToolContext, ToolResult
+from acp_adapter.tools.port import Intent, Tool, ToolContext, ToolResult
 
 if TYPE_CHECKING:
     import mcp_types
@@ -25,7 +25,7 @@ DESCRIBED = 2_000
 """Characters of a description that a model is told."""
 
 
-@frozen
+@define(eq=False)
 class McpTool:
     """What a server says of its own tools is not trusted: each call asks like a command does, whatever it claims."""
 
@@ -44,9 +44,9 @@ class McpTool:
         return result_of(answer, KeptOutput.of(ctx.outputs, ctx.call_id))
 
 
-def tools_of(connections: Iterable[Connection]) -> dict[str, McpTool]:
+def tools_of(connections: Iterable[Connection]) -> dict[str, Tool]:
     """The tools of all servers, in an order that does not depend on which was there first."""
-    tools: dict[str, McpTool] = {}
+    tools: dict[str, Tool] = {}
     for connection in sorted(connections, key=lambda each: each.server.name):
         for listed in sorted(connection.tools, key=lambda each: each.name):
             tool = _tool(connection, listed, set(tools))
