@@ -24,6 +24,7 @@ from acp_adapter.acp.titles import Title
 from acp_adapter.acp.turns import Turn, Turns
 from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Workspace
+from acp_adapter.agent.delegation import DelegateTask
 from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, UsageChanged
 from acp_adapter.agent.expansion import attachments, expanded
 from acp_adapter.agent.gate import Gate
@@ -33,9 +34,9 @@ from acp_adapter.agent.permissions import Mode
 from acp_adapter.agent.projection import events_since
 from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable
 from acp_adapter.ledger.db import SessionDB
-from acp_adapter.ledger.sessions import SessionRow
 from acp_adapter.tools.mcp.servers import McpServer, merged
 from acp_adapter.tools.mcp.session_servers import SessionServers
+from acp_adapter.tools.port import Tool
 from acp_adapter.transcript import Content, Message, Transcript, new_id
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ class SessionState:
     options_changed: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
     turns: Turns = field(init=False)
+    _helpers: DelegateTask = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.turns = Turns(self._alone)
@@ -87,6 +89,8 @@ class SessionState:
             budget=Budget(self.limits, lambda: self.services.ledger(SessionDB.spent, self.id), self.emit),
         )
         self.agent.context.cost = self.cost
+        self._helpers = DelegateTask(self.agent, self.services.ledger, gate, lambda: self.chosen.wanted)
+        self.agent.tools = self._tools()
 
     @property
     def cwd(self) -> Path:
@@ -163,7 +167,9 @@ class SessionState:
         `folders` are as the editor names them, cwd first; `roots` are the same, resolved.
         """
         if roots[0] != self.workspace.roots[0]:
-            self._instruct(await asyncio.to_thread(self.services.instructions, folders[0]))
+            prompt = await asyncio.to_thread(self.services.instructions, folders[0])
+            self.system_prompt = self.agent.context.system_prompt = prompt
+            self.is_instructed = False
         await self.services.ledger(
             SessionDB.update_session,
             self.id,
@@ -172,11 +178,6 @@ class SessionState:
         )
         self.workspace.cwd, self.workspace.roots = folders[0], list(roots)
         self.servers.cwd = folders[0]
-
-    def _instruct(self, prompt: str) -> None:
-        """Another system prompt, stored with the next turn."""
-        self.system_prompt = self.agent.context.system_prompt = prompt
-        self.is_instructed = False
 
     async def compact(self, focus: str | None) -> StopReason:
         """Compact in turn. Raises ProviderError, ContextTooLong or LedgerError."""
@@ -207,10 +208,6 @@ class SessionState:
             return await self._answer(turn, Message(role="user", content=gone.content, api_content=gone.api_content))
 
         return await self.turns.take(work)
-
-    async def usage(self) -> SessionRow:
-        """The session's counters, as the ledger has them."""
-        return await self.services.ledger(SessionDB.current, self.id)
 
     async def end(self) -> None:
         """Stop all turns and wait until they have closed; then end the children that commands left behind."""
@@ -256,8 +253,11 @@ class SessionState:
     async def _equip(self) -> None:
         """Give the turn the tools of the MCP servers that are there."""
         await self.servers.settled()
-        self.agent.tools = {**self.services.tools, **self.servers.tools()}
+        self.agent.tools = self._tools()
         self.greetings += [Noticed("warning", news) for news in self.servers.news()]
+
+    def _tools(self) -> Mapping[str, Tool]:
+        return {**self.services.tools, self._helpers.name: self._helpers, **self.servers.tools()}
 
     def _greet(self) -> None:
         """Say what had to wait for a turn: outside of one, an editor may not show it."""

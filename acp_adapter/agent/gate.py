@@ -31,10 +31,13 @@ class Gate:
         self._ask = ask
 
     async def permit(self, call: ToolCall, intent: Intent) -> Ruling:
-        mode = self._mode()
+        return self.unasked(call, intent, self._mode()) or await self._by_user(call, intent)
+
+    def unasked(self, call: ToolCall, intent: Intent, mode: Mode) -> Ruling | None:
+        """What holds in that mode without the user's word; None where the user is to be asked."""
         decision = decide(mode, call.name, intent, self._workspace.roots, self._rules(), self._workspace.readable)
         if decision.verdict == "ask":
-            return await self._by_user(call, intent)
+            return None
         refusal = None if decision.verdict == "allow" else decision.reason
         return Ruling(refusal, {"verdict": decision.verdict, **_decided(decision, mode)})
 

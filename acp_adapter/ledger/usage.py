@@ -94,6 +94,7 @@ def charge(
 def spent(sql: sqlite3.Connection, session_id: str) -> Spent:
     """See `SessionDB.spent`."""
     nodes = tree.chain(sql, session_id)
+    nodes += [helper for node in nodes for helper in tree.children(sql, node, "delegate")]
     totals = f"""SELECT coalesce(sum({_ALL_TOKENS}), 0), coalesce(sum(estimated_cost_usd), 0.0)
         FROM session_model_usage WHERE session_id IN ({", ".join("?" * len(nodes))})"""
     day = sql.execute("SELECT tokens, cost FROM daily_usage WHERE day = ?", (_today(),)).fetchone()

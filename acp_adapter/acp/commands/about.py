@@ -17,7 +17,7 @@ MARKS = {"ok": "✔", "warn": "!", "fail": "✗"}
 
 
 async def show_usage(asked: Asked) -> StopReason:
-    total = await asked.session.usage()
+    total = await asked.services.ledger(SessionDB.current, asked.session.id)
     spent = await asked.services.ledger(SessionDB.spent, asked.session.id)
     rows = [
         f"- model calls: {total.api_call_count:,}",
