@@ -126,7 +126,11 @@ class ProviderRejected(ProviderError):
 
 
 class ContextTooLong(ProviderRejected):
-    pass
+    """`limit` is how many tokens the model takes, None where the provider did not say."""
+
+    def __init__(self, message: str, limit: int | None = None, **data: Any) -> None:
+        super().__init__(message, **data)
+        self.limit = limit
 
 
 class PromptTooLong(ContextTooLong):

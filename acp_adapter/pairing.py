@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from attrs import define, evolve, field
 
-from acp_adapter.transcript import Message, ToolCall
+from acp_adapter.transcript import Message, ToolCall, common_beginning
 
 INTERRUPTED = "The tool call was interrupted before it gave a result."
 
@@ -26,7 +25,7 @@ class Pairing:
     def of(self, messages: Sequence[Message]) -> list[Message]:
         """The same as `paired(messages)`."""
         known = len(self._settled)
-        if len(messages) < known or not all(map(operator.is_, self._settled, messages)):
+        if common_beginning(self._settled, messages) < known:
             self._settled, self._paired, known = [], [], 0
         if at := _settled_until(messages, known):
             self._paired = self._paired + paired(messages[known:at])
@@ -45,6 +44,38 @@ def _settled_until(messages: Sequence[Message], start: int) -> int:
         if message.role == "tool" and message.tool_call_id:
             unanswered.discard(message.tool_call_id)
     return found
+
+
+@define(eq=False)
+class Calls:
+    """The tool calls of a conversation that grows; of what stayed the same nothing is looked at again."""
+
+    _seen: list[Message] = field(factory=list)
+    _ids: set[str] = field(factory=set)
+    _answered: set[str] = field(factory=set)
+    _open: list[ToolCall] = field(factory=list)
+
+    def ids(self, messages: Sequence[Message]) -> Set[str]:
+        """The ids of all calls."""
+        self._look(messages)
+        return self._ids
+
+    def open(self, messages: Sequence[Message]) -> list[ToolCall]:
+        """The calls that have no result, in order."""
+        self._look(messages)
+        return [call for call in self._open if call.id not in self._answered]
+
+    def _look(self, messages: Sequence[Message]) -> None:
+        if common_beginning(self._seen, messages) < len(self._seen):
+            self._seen, self._ids, self._answered, self._open = [], set(), set(), []
+        for message in messages[len(self._seen) :]:
+            self._seen.append(message)
+            if message.role == "tool" and message.tool_call_id is not None:
+                self._answered.add(message.tool_call_id)
+            if message.tool_calls:
+                calls = message.calls()
+                self._ids.update(call.id for call in calls)
+                self._open = [call for call in (*self._open, *calls) if call.id not in self._answered]
 
 
 def closing_result(call: ToolCall, **values: Any) -> Message:

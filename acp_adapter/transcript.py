@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import operator
 import time
 import uuid
 from collections.abc import Coroutine, Mapping, Sequence
@@ -108,6 +109,13 @@ class Message:
         if isinstance(self.content, str):
             return self.content
         return "".join(part.get("text", "") for part in self.content or () if part.get("type") == "text")
+
+
+def common_beginning(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """How many messages at the beginning of both are the very same objects."""
+    if all(map(operator.is_, one, other)):
+        return min(len(one), len(other))
+    return next(at for at, (mine, its) in enumerate(zip(one, other, strict=False)) if mine is not its)
 
 
 class Store(Protocol):
@@ -227,11 +235,6 @@ class Transcript:
         if self._store:
             charged = self._store.charge(self.session_id, usage, task=task, model=model, provider=provider)
             await uninterrupted(charged)
-
-    def open_calls(self) -> list[ToolCall]:
-        """The tool calls that have no result yet, in order."""
-        answered = {m.tool_call_id for m in self.messages if m.role == "tool"}
-        return [call for m in self.messages for call in m.calls() if call.id not in answered]
 
     async def _append(self, messages: tuple[Message, ...], usage: Usage | None) -> None:
         async with self._lock:

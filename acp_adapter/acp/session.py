@@ -277,7 +277,9 @@ class SessionState:
         try:
             changed = await self.services.ledger(SessionDB.conversation_if_changed, self.id, known)
             if changed is not None and not self.transcript.unsaved:
-                self.transcript.messages = changed
+                same = {message.row: message for message in known}
+                # What is as it was stays the same object: much is remembered of each, as its encoding.
+                self.transcript.messages = [same[m.row] if m == same.get(m.row) else m for m in changed]
                 for event in events_since(changed, {message.row for message in known if message.row}):
                     self.emit(event)
         except LedgerUnavailable as fault:

@@ -22,6 +22,7 @@ from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
 from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, ToolCallStarted
 from acp_adapter.agent.projection import details_of, started, thought_id
+from acp_adapter.agent.room import Room
 from acp_adapter.agent.steering import Steering
 from acp_adapter.errors import (
     BrokenStream,
@@ -32,6 +33,7 @@ from acp_adapter.errors import (
     ProviderError,
     ProviderRejected,
 )
+from acp_adapter.pairing import Calls
 from acp_adapter.providers.card import Effort
 from acp_adapter.providers.port import (
     Completed,
@@ -71,12 +73,15 @@ class AIAgent:
     announced: dict[str, ToolCallStarted] = field(factory=dict, init=False)
     streaming: StreamingAnswer | None = field(default=None, init=False)
     context: Context = field(init=False)
+    room: Room = field(init=False)
     steering: Steering = field(init=False)
+    _calls: Calls = field(factory=Calls, init=False)
     _warned: bool = field(default=False, init=False)
     _untold: tuple[str, str] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.context = Context(self.transcript, self.system_prompt, lambda: self.tools, self.emit)
+        self.room = Room(self.context, self.emit)
         self.steering = Steering(self.transcript, self.keep, self._tell_unsaved)
 
     async def run_turn(self, prompt: Message) -> StopReason:
@@ -133,7 +138,7 @@ class AIAgent:
 
     async def close_open_calls(self, reason: str) -> None:
         """Give every call that was not even begun a failed result."""
-        for call in self.transcript.open_calls():
+        for call in self._calls.open(self.transcript.messages):
             start = evolve(started(call, None), status="failed", content=[shown.text(reason)])
             details = details_of(start, ToolResult(reason, failed=True), duration=0.0)
             await self.keep(
@@ -184,16 +189,16 @@ class AIAgent:
             self.emit(Noticed("warning", title, "Its own default is used."))
 
     async def compact(self, focus: str | None = None) -> None:
-        """Put the older part of the conversation into a summary now; see `Context.compact`."""
-        await self.context.compact(await self.choose(), focus)
+        """Put the older part of the conversation into a summary now; see `Room.compact`."""
+        await self.room.compact(await self.choose(), focus)
 
     async def _model_step_with_room(self, provider: Provider) -> Completed:
         """A model step, compacted before the window is full, and once more where the provider says that it is."""
-        await self.context.make_room(provider)
+        await self.room.make(provider)
         try:
             return await self._model_step(provider)
-        except ContextTooLong:
-            await self.context.compact(provider)
+        except ContextTooLong as refusal:
+            await self.room.make(provider, refusal)
             return await self._model_step(provider)
 
     async def _model_step(self, provider: Provider) -> Completed:
@@ -235,14 +240,15 @@ class AIAgent:
         """ACP wants toolCallIds that are unique in the session; many models count from one in each answer."""
         if not message.tool_calls:
             return message
-        used = {call.id for earlier in self.transcript.messages for call in earlier.calls()}
+        used = self._calls.ids(self.transcript.messages)
+        mine = set[str]()
         renamed = []
         for raw in message.tool_calls:
             new, n = str(raw["id"]), 1
-            while new in used:
+            while new in used or new in mine:
                 n += 1
                 new = f"{raw['id']}-{n}"
-            used.add(new)
+            mine.add(new)
             renamed.append({**raw, "id": new})
         return evolve(message, tool_calls=renamed)
 

@@ -35,6 +35,11 @@ TOO_LONG = re.compile(
     r"|input token count.{0,30} exceeds",
     re.I,
 )
+LIMIT = re.compile(
+    r"context (?:length|size|window)(?: is| of)? ?\(?(\d+)|> ?(\d+) maximum|allowed \((\d+)\)|(\d+) maximum context",
+    re.I,
+)
+"""How many tokens the model takes, in the words of OpenAI, vLLM and llama.cpp, Anthropic, Google, and Mistral."""
 BAD_KEY = re.compile(r"API_KEY_INVALID|API key (not valid|expired|not found)", re.I)
 """Google answers 400 to a wrong key."""
 
@@ -83,7 +88,7 @@ def fault(who: str, said: Refusal, retry_after: float | None = None) -> Provider
     if status == 402 or (status in (None, 429) and said.wait is None and SPENT.search(told)):
         return ProviderRejected(f"{sentence} The account has no credit left; trying again won't help.")
     if status == 413 or (status in (None, 400, 422, 500) and TOO_LONG.search(told)):
-        return ContextTooLong(sentence)
+        return ContextTooLong(sentence, _limit(told))
     if status in OVERLOADED or (status is None and OVERLOADED_CODES.search(told)):
         return ProviderOverloaded(sentence, said.wait if retry_after is None else retry_after)
     if status is None or status >= 500:
@@ -91,6 +96,11 @@ def fault(who: str, said: Refusal, retry_after: float | None = None) -> Provider
     if status == 404:
         sentence += " Another model is chosen with ACP_ADAPTER_MODEL=provider:model or `model` in config.toml."
     return ProviderRejected(sentence)
+
+
+def _limit(told: str) -> int | None:
+    found = LIMIT.search(told)
+    return int(next(filter(None, found.groups()))) if found else None
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

@@ -18,6 +18,8 @@ from acp_adapter.transcript import Message
 SHOWN = 20_000
 """Characters of one message that a call gives."""
 HITS = 10
+LOOKED_AT = 200
+"""Messages that hold the words, of which those are shown that the model does not see."""
 
 
 @frozen
@@ -52,10 +54,10 @@ class Recall:
 
     async def _left_out(self, query: str, session_id: str) -> list[Hit]:
         """What holds the words and is not before the model's eyes as it stands."""
-        hits = await self.ledger(SessionDB.search, query, session_id=session_id, limit=HITS)
+        hits = await self.ledger(SessionDB.search, query, session_id=session_id, limit=LOOKED_AT)
         sent = await self.ledger(SessionDB.conversation, session_id)
         seen = {message.id for message in sent if message.api_content is None}
-        return [hit for hit in hits if hit.message_id not in seen]
+        return [hit for hit in hits if hit.message_id not in seen][:HITS]
 
 
 def _part(message: Message, start: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_adapter.pairing import INTERRUPTED, Pairing, paired
+from acp_adapter.pairing import INTERRUPTED, Calls, Pairing, paired
 from acp_adapter.transcript import Message, ToolCall
 from tests.ledger.conftest import answer, asks, result, texts, user
 
@@ -82,18 +83,41 @@ def test_no_word_of_user_or_model_is_lost_by_pairing(history: list[Message]) -> 
     assert spoken(paired(history)) == spoken(history)
 
 
-@given(st.lists(st.tuples(st.lists(_messages, max_size=6), st.integers(0, 9)), max_size=8))
-def test_pairing_bit_by_bit_is_pairing_all_at_once(steps: list[tuple[list[Message], int]]) -> None:
-    """The conversation grows, and now and then is cut back, as by an undo, or has a message replaced, as by a trim."""
+_steps = st.lists(st.tuples(st.lists(_messages, max_size=6), st.integers(0, 9), st.integers(0, 30)), max_size=8)
+
+
+def _changed(messages: list[Message], new: list[Message], change: int, place: int) -> list[Message]:
+    """The conversation grown, and now and then cut back, begun with a summary, trimmed in one place, or read anew."""
+    messages = [*messages, *new]
+    at = place % (len(messages) + 1)
+    if change == 0:
+        return messages[:at]
+    if change == 1:
+        return [user("summary"), *messages[at:]]
+    if change == 2 and at < len(messages):
+        messages[at] = evolve(messages[at], api_content="note")
+    if change == 3:
+        return [evolve(message) for message in messages]
+    return messages
+
+
+@given(_steps)
+def test_pairing_bit_by_bit_is_pairing_all_at_once(steps: list[tuple[list[Message], int, int]]) -> None:
     pairing, messages = Pairing(), list[Message]()
-    for new, change in steps:
-        messages = [*messages, *new]
-        if change == 0:
-            messages = messages[: len(messages) // 2]
-        elif change == 1 and messages:
-            messages[0] = user("another")
+    for step in steps:
+        messages = _changed(messages, *step)
         assert [_seen(message) for message in pairing.of(messages)] == [_seen(m) for m in paired(messages)]
 
 
+@given(_steps)
+def test_calls_known_bit_by_bit_are_the_calls_of_the_whole(steps: list[tuple[list[Message], int, int]]) -> None:
+    calls, messages = Calls(), list[Message]()
+    for step in steps:
+        messages = _changed(messages, *step)
+        answered = {m.tool_call_id for m in messages if m.role == "tool"}
+        assert calls.ids(messages) == {call.id for m in messages for call in m.calls()}
+        assert calls.open(messages) == [c for m in messages for c in m.calls() if c.id not in answered]
+
+
 def _seen(message: Message) -> Any:
-    return message.role, message.content, message.tool_call_id, message.tool_calls
+    return message.role, message.content, message.api_content, message.tool_call_id, message.tool_calls

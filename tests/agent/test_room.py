@@ -1,25 +1,20 @@
-"""What a model is sent when a conversation gets long: what is left out first, what never is, and how sizes are told."""
+"""A conversation that outgrows its model's window: what is left out first, what never is, and what is an error."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
 
 import pytest
 from attrs import define, field
-from hypothesis import given
-from hypothesis import strategies as st
 
-from acp_adapter.agent import compaction, trimming
+from acp_adapter.agent import compaction
 from acp_adapter.agent.context import Context
 from acp_adapter.agent.events import CompactionChanged, TurnEvent
-from acp_adapter.agent.sizes import Sizes
+from acp_adapter.agent.room import Room
 from acp_adapter.errors import BrokenStream, ContextTooLong, PromptTooLong
 from acp_adapter.providers.card import ModelCard, Price
 from acp_adapter.providers.port import Completed, ModelRequest, StreamEvent
 from acp_adapter.transcript import Message, ToolCall, Transcript, Usage
-
-PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 
 
 @define(eq=False)
@@ -54,12 +49,13 @@ def turn(number: int, result: str = "r" * 4000) -> list[Message]:
     ]
 
 
-def context(messages: Sequence[Message], told: list[TurnEvent] | None = None) -> Context:
-    return Context(Transcript("s", None, messages), "be brief", dict, (told if told is not None else []).append)
+def room(messages: Sequence[Message], told: list[TurnEvent] | None = None) -> Room:
+    emit = (told if told is not None else []).append
+    return Room(Context(Transcript("s", None, messages), "be brief", dict, emit), emit)
 
 
-def sent(made: Context, model: Summariser) -> list[str]:
-    request = made.request(model)
+def sent(made: Room, model: Summariser) -> list[str]:
+    request = made.context.request(model)
     return [
         str(message.content if message.api_content is None else message.api_content) for message in request.messages
     ]
@@ -67,13 +63,13 @@ def sent(made: Context, model: Summariser) -> list[str]:
 
 async def test_old_results_are_left_out_before_anything_is_summarised() -> None:
     model = Summariser(["never asked"])
-    made = context([m for n in range(4) for m in turn(n)] + [Message("user", "and now?")])
-    await made.make_room(model)
+    made = room([m for n in range(4) for m in turn(n)] + [Message("user", "and now?")])
+    await made.make(model)
     assert model.asked == []
     shown = sent(made, model)
-    assert "This result (4,000 characters) was left out to save room" in shown[2]
+    assert "The result of read_file (4,000 characters) was left out to save room" in shown[2]
     assert shown[0] == "question 0" and shown[3] == "answer 0" and shown[-1] == "and now?"
-    assert made.size(model) < 4000 * compaction.FULL
+    assert made.context.size(model) < 4000 * compaction.FULL
     message = made.transcript.messages[2]
     assert message.content == "r" * 4000, "the message itself stays whole"
     assert f'`recall` with message "{message.id[:8]}"' in shown[2]
@@ -81,11 +77,11 @@ async def test_old_results_are_left_out_before_anything_is_summarised() -> None:
 
 async def test_what_was_left_out_once_stays_so_and_the_beginning_the_same() -> None:
     model = Summariser(["never asked"])
-    made = context([m for n in range(4) for m in turn(n)] + [Message("user", "and now?")])
-    await made.make_room(model)
+    made = room([m for n in range(4) for m in turn(n)] + [Message("user", "and now?")])
+    await made.make(model)
     first = sent(made, model)
     await made.transcript.append(Message("assistant", "it is"), Message("user", "sure?"))
-    await made.make_room(model)
+    await made.make(model)
     assert sent(made, model)[: len(first)] == first
 
 
@@ -93,8 +89,8 @@ async def test_a_conversation_of_talk_is_summarised_and_its_tail_kept() -> None:
     told: list[TurnEvent] = []
     model = Summariser(["they talked"])
     talk = [Message("user" if n % 2 == 0 else "assistant", f"{n} " + "word " * 200) for n in range(15)]
-    made = context(talk, told)
-    await made.make_room(model)
+    made = room(talk, told)
+    await made.make(model)
     shown = sent(made, model)
     assert shown[0] == compaction.HEADING + "they talked"
     assert shown[-1] == talk[-1].content
@@ -104,15 +100,15 @@ async def test_a_conversation_of_talk_is_summarised_and_its_tail_kept() -> None:
 async def test_a_summary_that_failed_is_not_tried_again_until_the_conversation_has_grown() -> None:
     model = Summariser(["word " * 5000])
     talk = [Message("user" if n % 2 == 0 else "assistant", f"{n} " + "word " * 200) for n in range(15)]
-    made = context(talk)
+    made = room(talk)
     for _ in range(3):
         with pytest.raises(ContextTooLong):
-            await made.make_room(model)
+            await made.make(model)
     assert len(model.asked) == 1
     assert [m.content for m in made.transcript.messages] == [m.content for m in talk]
     await made.transcript.append(Message("assistant", "word " * 500), Message("user", "on"))
     with pytest.raises(ContextTooLong):
-        await made.make_room(model)
+        await made.make(model)
     assert len(model.asked) == 2
     model.answers = ["short"]
     await made.compact(model)
@@ -123,104 +119,49 @@ async def test_a_provider_that_fails_at_a_summary_changes_nothing_and_says_so() 
     told: list[TurnEvent] = []
     model = Summariser(["fail"])
     talk = [Message("user" if n % 2 == 0 else "assistant", f"{n} " + "word " * 200) for n in range(15)]
-    made = context(talk, told)
+    made = room(talk, told)
     with pytest.raises(BrokenStream):
-        await made.make_room(model)
+        await made.make(model)
     assert made.transcript.messages == talk
     assert told[-1] == CompactionChanged(told[-1].compaction_id, "failed", "The connection was lost.")  # type: ignore[union-attr]
 
 
 async def test_a_message_that_is_too_large_alone_is_told_so_without_a_model_call() -> None:
     model = Summariser(["never asked"])
-    made = context([*turn(0, "small"), Message("user", "x" * 20_000)])
+    made = room([*turn(0, "small"), Message("user", "x" * 20_000)])
     with pytest.raises(PromptTooLong, match=r"Your message is about 5,\d+ tokens, and the model's window holds 4,000"):
-        await made.make_room(model)
+        await made.make(model)
     assert model.asked == []
 
 
 async def test_one_result_larger_than_the_window_is_cut_and_the_turn_goes_on() -> None:
     model = Summariser(["never asked"])
     call = ToolCall("c1", "read_file", "{}")
-    made = context(
+    made = room(
         [
             Message("user", "read it"),
             Message("assistant", None, tool_calls=[call.raw()]),
             Message("tool", "x" * 40_000, tool_call_id="c1", tool_name="read_file"),
         ]
     )
-    await made.make_room(model)
-    assert made.size(model) < 4000 * compaction.FULL
-    assert "38,000 more characters do not fit the window" in sent(made, model)[2]
+    await made.make(model)
+    assert made.context.size(model) < 4000 * compaction.FULL
+    assert "more characters of read_file do not fit the window" in sent(made, model)[2]
+    assert sent(made, model)[2].startswith("x" * 4000), "as much as there is room for"
 
 
 async def test_a_model_with_a_smaller_window_gets_less_of_the_same_conversation() -> None:
-    made = context([m for n in range(4) for m in turn(n)] + [Message("user", "and now?")])
+    made = room([m for n in range(4) for m in turn(n)] + [Message("user", "and now?")])
     roomy = Summariser(["never asked"], ModelCard(context_window=100_000))
-    await made.make_room(roomy)
+    await made.make(roomy)
     assert "r" * 4000 in sent(made, roomy)
-    await made.make_room(Summariser(["never asked"]))
+    await made.make(Summariser(["never asked"]))
     assert "r" * 4000 not in sent(made, roomy)[:8]
 
 
 async def test_a_small_call_is_charged_with_its_price() -> None:
     model = Summariser(["they talked"], ModelCard(context_window=4000, price=Price(10_000.0, 0.0)))
     talk = [Message("user" if n % 2 == 0 else "assistant", f"{n} " + "word " * 200) for n in range(15)]
-    made = context(talk)
+    made = room(talk)
     await made.compact(model)
-    assert made.cost == pytest.approx(1.0)
-
-
-def test_old_pictures_are_left_out_and_their_words_kept() -> None:
-    shown = Message("user", [{"type": "text", "text": "what is it?"}, PICTURE])
-    (note,) = trimming.old([shown, Message("assistant", "a dot")], 2, Sizes()).values()
-    assert note.startswith("what is it?\n[What was attached here was left out")
-
-
-def test_a_summariser_is_shown_the_beginning_and_the_end_of_what_does_not_fit() -> None:
-    talk = [
-        Message("user", "the first thing"),
-        *(Message("assistant", "ä" * 500) for _ in range(50)),
-        Message("user", "last"),
-    ]
-    text = compaction.rendered(talk, 3000)
-    assert text.startswith("USER: the first thing") and text.endswith("USER: last")
-    assert "the middle of the conversation is not shown" in text
-    assert len(text.encode()) < 3200
-
-
-def test_a_provider_s_own_count_corrects_the_estimate_upwards_only() -> None:
-    sizes, message = Sizes(), Message("user", "x" * 4000)
-    before = sizes.of([message])
-    sizes.correct([message], 0, before // 2)
-    assert sizes.of([message]) == before
-    sizes.correct([message], 0, before * 2)
-    assert sizes.of([message]) == before * 2
-    sizes.correct([message], 0, before * 100)
-    assert sizes.of([message]) == before * 3
-
-
-def test_characters_of_three_bytes_are_about_a_token_each() -> None:
-    assert 600 < Sizes().of([Message("user", "履歴" * 500)]) < 1100
-
-
-ROLES = st.sampled_from(["user", "assistant", "call", "result"])
-
-
-@given(st.lists(st.tuples(ROLES, st.integers(1, 400)), min_size=1, max_size=30), st.integers(200, 3000))
-def test_the_tail_never_begins_with_a_result_and_something_is_before_it(shape: Any, window: int) -> None:
-    messages = [_message(number, role, size) for number, (role, size) in enumerate(shape)]
-    try:
-        at = compaction.split(messages, window, Sizes())
-    except ContextTooLong:
-        assert all(message.role == "tool" for message in messages[1:])
-        return
-    assert 0 < at < len(messages)
-    assert messages[at].role != "tool"
-
-
-def _message(number: int, role: str, size: int) -> Message:
-    if role == "call":
-        return Message("assistant", None, tool_calls=[ToolCall(f"c{number}", "x", "{}").raw()])
-    if role == "result":
-        return Message("tool", "r" * size, tool_call_id=f"c{number - 1}")
-    return Message("user" if role == "user" else "assistant", "w" * size)
+    assert made.context.cost == pytest.approx(1.0)
