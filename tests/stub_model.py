@@ -63,13 +63,18 @@ __all__ = [
 
 
 class StubModel(StubServer):
-    """`allowed` adds message fields which this server takes beyond OpenAI's own."""
+    """`allowed` adds message fields which this server takes beyond OpenAI's own.
+
+    `window` is how many tokens it takes in: three bytes of a request for one. It refuses more than that with `full`.
+    """
 
     path = "/v1"
 
     def __init__(self, *steps: Step, model: str = "stub-1", strict: bool = True, allowed: Iterable[str] = ()) -> None:
         super().__init__(*steps, model=model, strict=strict)
         self.allowed = frozenset(allowed)
+        self.window: int | None = None
+        self.full = "This model's maximum context length is {window} tokens. Your messages resulted in {tokens} tokens."
 
     def told(self, method: str, path: str, body: Any) -> Any | None:
         if method != "GET":
@@ -83,6 +88,12 @@ class StubModel(StubServer):
     def complaint(self, received: Received) -> str | None:
         return complaint(received.body, self.allowed)
 
+    def _next(self, received: Received) -> Step:
+        tokens = len(received.raw) // 3
+        if self.window and tokens > self.window:
+            return ERR(400, self.full.format(window=self.window, tokens=tokens))
+        return super()._next(received)
+
     async def chunks(self, step: Step, received: Received) -> AsyncIterator[bytes]:
         for delta in step.deltas:
             yield _event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
@@ -92,7 +103,8 @@ class StubModel(StubServer):
         if step.then == "end":
             yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": step.finish}]})
             if (received.body.get("stream_options") or {}).get("include_usage"):
-                tokens = {"prompt_tokens": 100 + len(received.body["messages"]), "completion_tokens": len(step.deltas)}
+                prompt = len(received.raw) // 3 if self.window else 100 + len(received.body["messages"])
+                tokens = {"prompt_tokens": prompt, "completion_tokens": len(step.deltas)}
                 yield _event({"choices": [], "usage": tokens})
             yield b"data: [DONE]\n\n"
 
