@@ -101,17 +101,37 @@ async def test_the_project_s_own_instructions_are_in_the_system_prompt_and_stay_
     assert first == second
 
 
-async def test_the_prefix_of_the_request_is_stable_from_turn_to_turn(lab: Lab) -> None:
-    """Providers cache a prefix that is byte for byte the same."""
-    lab.model.add(C("c1", SHELL, {"command": "echo ä"}), T("one"), R("hm") + T("two"), T("three"))
+async def test_each_request_begins_with_the_bytes_of_the_one_before_over_turns_restart_and_load(lab: Lab) -> None:
+    """Servers cache a prefix that is byte for byte the same. The model knows no efforts, though one is set."""
+    lab.configure('mode = "bypass"\neffort = "high"\n')
     client = await lab.start()
     session = await client.new(lab.project)
-    for text in ("a", "b", "c"):
-        await client.prompt(session, text)
-    bodies = [request.body["messages"] for request in lab.model.requests]
-    for earlier, later in itertools.pairwise(bodies):
-        assert later[: len(earlier)] == earlier
-    assert len({str(request.body.get("tools")) for request in lab.model.requests}) == 1
+    (lab.project / "ä.py").write_text("x = 1\n" * 2000)
+    link = {"type": "resource_link", "uri": (lab.project / "ä.py").as_uri(), "name": "ä.py"}
+    lab.model.add(
+        R("hm") + T("I look.") + C("c1", SHELL, {"command": "echo ä; exit 3"}) + C("c1", "make_coffee", "no JSON"),
+        T("one"),
+    )
+    await client.prompt(session, [{"type": "text", "text": "Read \U0001f600 this: "}, link])
+    lab.model.add(C("c2", SHELL, {"command": "sleep 60"}))
+    turn = await client.begin_prompt(session, "wait")
+    await client.until(lambda: any(call.fields.get("status") == "in_progress" for call in turn.calls), "the command")
+    assert await turn.cancel() == "cancelled"
+    lab.model.add(T("two"), T("three"), T("four"))
+    await client.prompt(session, "go on")
+    client = await lab.restart(client)
+    await client.load(session, lab.project)
+    await client.prompt(session, "after a restart")
+    other = await lab.start()
+    await other.load(session, lab.project)
+    await other.prompt(session, "in another process")
+    lab.model.add(T("five"))
+    await client.prompt(session, "and back")
+    halves = [request.raw.partition(b'],"stream"') for request in lab.model.requests]
+    assert len(halves) == 7
+    for (earlier, _, tools), (later, _, same) in itertools.pairwise(halves):
+        assert later.startswith(earlier)
+        assert same == tools
 
 
 async def test_the_tools_have_the_names_and_required_parameters_that_are_promised(lab: Lab) -> None:

@@ -36,16 +36,21 @@ def test_a_page_instead_of_json_is_cut_to_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("message", "limit"),
     [
-        "This model's maximum context length is 8192 tokens.",
-        "prompt is too long: 208310 tokens > 200000 maximum",
-        "the request exceeds the available context size. try increasing it",
-        "Input is too long for requested model.",
+        ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.", 8192),
+        ("prompt is too long: 208310 tokens > 200000 maximum", 200_000),
+        ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096),
+        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
+        ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32_768),
+        ("the request exceeds the available context size. try increasing it", None),
+        ("Input is too long for requested model.", None),
     ],
 )
-def test_the_servers_words_for_too_long_are_known(message: str) -> None:
-    assert type(fault("x", Refusal(400, message))) is ContextTooLong
+def test_the_servers_words_for_too_long_are_known(message: str, limit: int | None) -> None:
+    error = fault("x", Refusal(400, message))
+    assert type(error) is ContextTooLong
+    assert error.limit == limit
 
 
 @pytest.mark.parametrize("message", ["max_tokens is too large: this model gives at most 4096", "name is too long"])
