@@ -100,7 +100,8 @@ async def summarise(
     summary = Message(role="user", content=content, details=details)
     most = max(min(sizes.of(messages) // 2, shares.tail + shares.summary), 200)
     if not text or sizes.text(text) > most:
-        raise ContextTooLong("The model's summary saves no room. Start a new session, or choose another model.")
+        fact = "The model's summary saves no room." if text else "The model gave no summary."
+        raise ContextTooLong(f"{fact} Start a new session, or choose another model.")
     return summary
 
 

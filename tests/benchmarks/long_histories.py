@@ -60,7 +60,9 @@ def measure(folder: Path, sizes: tuple[int, ...], times: int) -> Iterator[Figure
 
 
 def _agent(folder: Path, home: Path, times: int) -> float:
-    """CPU seconds per turn; a first turn warms up."""
+    """CPU seconds per turn; a first turn warms up. The window is known, so that the conversation is measured."""
+    (home / "config.toml").write_text("[providers.openai]\ncontext_window = 100000000\n", "utf-8")
+    (home / "config.toml").chmod(0o600)
     env = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
     with stub(folder, TURN * (times + 1)) as url, running(home, OPENAI_BASE_URL=url, **env) as agent:
         agent.ask("session/resume", sessionId="long", cwd=str(folder), mcpServers=[])

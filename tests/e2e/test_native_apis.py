@@ -139,3 +139,24 @@ async def test_a_window_that_only_the_server_knows_is_kept_to(native: Lab) -> No
     assert "zebra-42 was settled" in last.texts("user")[0]
     assert {asked.body["options"]["num_ctx"] for asked in native.model.requests} == {6000}
     assert [asked.complaint for asked in native.model.requests if asked.complaint] == []
+
+
+async def test_a_compacted_conversation_is_one_that_the_strict_server_takes(native: Lab) -> None:
+    thought = R("I must look") + C("c1", SHELL, {"command": "echo one"}) + C("c2", SHELL, {"command": "echo two"})
+    again = R("and once more") + C("c3", SHELL, {"command": "echo three"})
+    native.model.add(thought, T("done " * 200), again, T("done too " * 3000))
+    client = await native.start(ACP_ADAPTER_MODEL="")
+    session = await client.new(native.project)
+    await client.prompt(session, "first " * 200)
+    await client.prompt(session, "second")
+    native.model.add(T("they looked, zebra-42").when("CALL run_command"))
+    await client.prompt(session, "/compact")
+    native.model.add(C("c4", "recall", {"query": "three"}), T("still here"))
+    turn = await client.prompt(session, "go on")
+    assert turn.text == "still here"
+    said = native.model.requests[-1].texts("user")
+    assert "zebra-42" in said[0] and not any("first first" in text for text in said)
+    client = await native.restart(client, ACP_ADAPTER_MODEL="")
+    await client.load(session, native.project)
+    native.model.add(T("and here"))
+    assert (await client.prompt(session, "and now?")).text == "and here"
