@@ -117,22 +117,24 @@ class AcpAgent:
     async def new_session(self, params: types.NewSessionRequest) -> types.NewSessionResponse:
         if self._logged_out:
             raise AuthRequired("You are logged out. Authenticate first.")
-        session = await self._sessions.new(params.cwd, params.additional_directories, _servers(params))
+        servers = _servers(params)
+        session = await self._sessions.new(params.cwd, params.additional_directories)
+        await session.use_servers(servers)
         self._introduce(session)
         return types.NewSessionResponse(session.id, modes_of(session), self._options(session))
 
     async def load_session(self, params: types.LoadSessionRequest) -> types.LoadSessionResponse:
-        session = await self._sessions.open(
-            params.session_id, params.cwd, params.additional_directories, _servers(params)
-        )
+        servers = _servers(params)
+        session = await self._sessions.open(params.session_id, params.cwd, params.additional_directories)
         await self._replay(session)
+        await session.use_servers(servers)
         self._introduce(session)
         return types.LoadSessionResponse(modes_of(session), self._options(session))
 
     async def resume_session(self, params: types.ResumeSessionRequest) -> types.ResumeSessionResponse:
-        session = await self._sessions.open(
-            params.session_id, params.cwd, params.additional_directories, _servers(params)
-        )
+        servers = _servers(params)
+        session = await self._sessions.open(params.session_id, params.cwd, params.additional_directories)
+        await session.use_servers(servers)
         self._introduce(session)
         return types.ResumeSessionResponse(modes_of(session), self._options(session))
 
@@ -141,9 +143,9 @@ class AcpAgent:
         upto = (params.meta or {}).get("messageId")
         if upto is not None and not isinstance(upto, str):
             raise InvalidParams("_meta.messageId must be a string.")
-        session = await self._sessions.fork(
-            params.session_id, params.cwd, params.additional_directories, _servers(params), upto
-        )
+        servers = _servers(params)
+        session = await self._sessions.fork(params.session_id, params.cwd, params.additional_directories, upto)
+        await session.use_servers(servers)
         self._introduce(session)
         return types.ForkSessionResponse(session.id, modes_of(session), self._options(session))
 

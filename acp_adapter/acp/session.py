@@ -48,7 +48,7 @@ class SessionState:
 
     `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
     option `mode` and a restart all lead to this one value. `cost` is what it had cost when it was opened (US dollars,
-    None where that is not known); `limits` are its budgets. `mcp_servers` are those that the client named.
+    None where that is not known); `limits` are its budgets.
     """
 
     id: str
@@ -65,7 +65,6 @@ class SessionState:
     mode: Mode = "ask"
     cost: float | None = None
     limits: Mapping[str, float] = field(factory=dict)
-    mcp_servers: list[McpServer] = field(factory=list)
     greetings: list[Noticed] = field(factory=list)
     options_changed: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
@@ -145,7 +144,6 @@ class SessionState:
 
     async def use_servers(self, client: Sequence[McpServer]) -> None:
         """Have the client's MCP servers and those of config.toml from now on; they start in the background."""
-        self.mcp_servers = list(client)
         await self.servers.use(merged(client, self.services.mcp_servers))
 
     async def set_model(self, model: str | None) -> None:

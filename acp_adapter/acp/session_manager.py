@@ -30,7 +30,6 @@ from acp_adapter.project_defaults import ProjectDefaults
 from acp_adapter.providers.card import Effort
 from acp_adapter.providers.own_models import EFFORTS
 from acp_adapter.tools import processes
-from acp_adapter.tools.mcp.servers import McpServer
 from acp_adapter.tools.mcp.session_servers import SessionServers
 from acp_adapter.transcript import Transcript, new_id
 
@@ -50,7 +49,7 @@ class SessionManager:
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[SessionState]] = {}
 
-    async def new(self, cwd: str, additional: Sequence[str], mcp_servers: Sequence[McpServer]) -> SessionState:
+    async def new(self, cwd: str, additional: Sequence[str]) -> SessionState:
         """A new session, in the ledger before its id is told to anyone."""
         folders = _folders(cwd, additional)
         session_id = new_id()
@@ -73,9 +72,7 @@ class SessionManager:
             cwd=str(folders[0]),
         )
         transcript = Transcript(session_id, self._services.ledger)
-        session = self._enter(session_id, row, transcript, folders, project)
-        await session.use_servers(mcp_servers)
-        return session
+        return self._enter(session_id, row, transcript, folders, project)
 
     async def find(self, session_id: str) -> SessionState:
         """The session as it is, restored from the ledger where this process does not have it."""
@@ -89,15 +86,12 @@ class SessionManager:
             restoring.add_done_callback(lambda _: self._restoring.pop(session_id, None))
         return await asyncio.shield(self._restoring[session_id])
 
-    async def open(
-        self, session_id: str, cwd: str, additional: Sequence[str], mcp_servers: Sequence[McpServer]
-    ) -> SessionState:
+    async def open(self, session_id: str, cwd: str, additional: Sequence[str]) -> SessionState:
         """For load and resume: the session, moved to `cwd` and these roots if it was elsewhere, on record."""
         folders = _folders(cwd, additional)
         session = await self.find(session_id)
         if list(session.workspace.roots) != _resolved(folders):
             await session.move(folders, _resolved(folders))
-        await session.use_servers(mcp_servers)
         return session
 
     async def fork(
@@ -105,7 +99,6 @@ class SessionManager:
         session_id: str,
         cwd: str,
         additional: Sequence[str],
-        mcp_servers: Sequence[McpServer],
         upto_message_id: str | None,
     ) -> SessionState:
         """A branch of the session, at its head or after a message; the parent stays as it is."""
@@ -113,7 +106,7 @@ class SessionManager:
         parent = await self.find(session_id)
         branch_id = new_id()
         await self._services.ledger(SessionDB.branch, parent.id, branch_id, upto_message_id=upto_message_id)
-        return await self.open(branch_id, cwd, additional, mcp_servers)
+        return await self.open(branch_id, cwd, additional)
 
     async def close(self, session_id: str) -> None:
         """End the session's work and forget it in memory; the ledger keeps it."""

@@ -125,6 +125,8 @@ def _piece(path: Path, kind: Literal["skill", "prompt"], inside: Path | None) ->
     if inside is not None and Path(os.path.realpath(inside)) not in real.parents:
         raise ValueError("it leads out of the project")
     front, text = _parted(_read(path))
+    if not text.strip():
+        raise ValueError("there is nothing in it for the model")
     usual = path.parent.name if kind == "skill" else path.stem
     name = str(front.get("name") or usual) if kind == "skill" else usual
     if not _NAME.fullmatch(name):
@@ -142,7 +144,7 @@ def _read(path: Path) -> str:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise ValueError(f"it is larger than {LARGEST // 1000} KB")
-    return data.decode("utf-8")
+    return data.decode("utf-8-sig")
 
 
 def _parted(text: str) -> tuple[dict[str, Any], str]:

@@ -138,11 +138,11 @@ def _parent(sql: sqlite3.Connection, first: SessionRow) -> str | None:
 def spellings(sql: sqlite3.Connection, cwd: str) -> list[str]:
     """Every way in which the ledger writes this folder."""
     wanted = _place(cwd)
-    return [folder for folder in _folders(sql) if _place(folder) == wanted]
+    return list(dict.fromkeys(folder for folder in _folders(sql) if _place(folder) == wanted))
 
 
 def _folders(sql: sqlite3.Connection) -> Iterator[str]:
-    """All folders of the ledger: by jumps along the index, not by reading every session."""
+    """All folders of the ledger, some twice: by jumps along the index, not by reading every session."""
     for hidden in (0, 1):
         after: str | None = ""
         while after is not None:

@@ -28,6 +28,7 @@ ACTIONS: dict[str, Action] = {
     "fetch_url": "fetch",
     "update_plan": "none",
     "session_search": "none",
+    "recall": "none",
     "delegate_task": "none",
     "read_file": "read",
     "list_directory": "read",

@@ -32,6 +32,8 @@ async def test_a_helper_reads_and_reports_in_a_session_of_its_own(lab: Lab) -> N
     helper = call["rawOutput"]["session_id"]
     listed = await client.request("session/list", {})
     assert [each["sessionId"] for each in listed["sessions"]] == [session]
+    here = await client.request("session/list", {"cwd": str(lab.project)})
+    assert [each["sessionId"] for each in here["sessions"]] == [session]
     assert lab.query(f"SELECT count(*) FROM messages WHERE session_id = '{helper}'") == [(4,)]
     await lab.assert_replay_equals_live(client, session)
 

@@ -46,7 +46,10 @@ async def test_a_skill_of_the_project_is_a_command_and_is_told_to_the_model(lab:
 
 
 async def test_a_custom_prompt_of_the_user_is_filled_with_what_was_typed(lab: Lab) -> None:
-    put(lab.home / "prompts/explain.md", "---\ndescription: Explains\nargument-hint: FILE DEPTH\n---\nExplain $1, $2.")
+    put(
+        lab.home / "prompts/explain.md",
+        "\ufeff---\r\ndescription: Explains\r\nargument-hint: FILE DEPTH\r\n---\r\nExplain $1, $2.",
+    )
     put(lab.home / "prompts/plain.md", "Look at this:")
     lab.model.add(T("one"), T("two"))
     client = await lab.start()
@@ -63,6 +66,9 @@ async def test_help_lists_them_and_says_what_was_left_out_and_why(lab: Lab) -> N
     put(lab.home / "prompts/undo.md", "A name that is taken.")
     put(lab.home / "prompts/broken.md", "---\n[\n---\nx")
     put(lab.home / "prompts/Größe.md", "x")
+    put(lab.home / "prompts/empty.md", "---\ndescription: Nothing\n---\n\n")
+    put(lab.home / "prompts/binary.md", "").write_bytes(b"\xff\xfe\x00")
+    put(lab.home / "prompts/large.md", "x" * 200_000)
     put(lab.project / ".claude/skills/mute/SKILL.md", "---\nname: mute\n---\nNo description.")
     client = await lab.start()
     session = await client.new(lab.project)
@@ -73,6 +79,9 @@ async def test_help_lists_them_and_says_what_was_left_out_and_why(lab: Lab) -> N
         "broken.md": "no YAML",
         "Größe.md": "small letters",
         "mute/SKILL.md": "no description",
+        "empty.md": "nothing in it",
+        "binary.md": "utf-8",
+        "large.md": "100 KB",
     }.items():
         (line,) = [line for line in told.splitlines() if name in line]
         assert why in line

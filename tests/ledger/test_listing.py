@@ -183,3 +183,10 @@ def test_a_long_row_of_hidden_sessions_hides_no_other(db: SessionDB) -> None:
     db.archive(new_session(db, "archived"))
     assert ids(everything(db, limit=1)) == ["parent", "old"]
     assert texts(db.replay("helper3")) == ["summary"]
+
+
+def test_a_folder_with_hidden_sessions_lists_each_visible_one_once(db: SessionDB) -> None:
+    new_session(db, "parent", cwd="/p")
+    new_session(db, "helper", cwd="/p", parent="parent", model_config={"_delegate_from": "parent"})
+    db.archive(new_session(db, "archived", cwd="/p"))
+    assert ids(db.list_sessions(cwd="/p").sessions) == ["parent"]

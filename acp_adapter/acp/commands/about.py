@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import textwrap
 
 from acp_adapter.acp.commands.command import Asked, Command
 from acp_adapter.agent.loop import StopReason
@@ -48,7 +49,7 @@ def _tool_line(asked: Asked, tool: Tool) -> str:
     rules = asked.services.rules(session.cwd)
     verdict = decide(session.mode, tool.name, intent, session.workspace.roots, rules).verdict
     sentence = " ".join(tool.description.split()).partition(". ")[0].rstrip(".")
-    return f"- `{tool.name}` {VERDICTS[verdict]}: {sentence[:160]}."
+    return f"- `{tool.name}` {VERDICTS[verdict]}: {textwrap.shorten(sentence, 200, placeholder='…')}."
 
 
 def _finding_line(finding: Check) -> str:

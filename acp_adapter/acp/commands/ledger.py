@@ -43,7 +43,7 @@ async def branch(asked: Asked) -> StopReason:
     """At the head, or after the message whose id (or its beginning) is given."""
     session = asked.session
     upto = _message_id(asked) if asked.argument else None
-    made = await asked.sessions.fork(session.id, str(session.cwd), session.additional, session.mcp_servers, upto)
+    made = await asked.sessions.fork(session.id, str(session.cwd), session.additional, upto)
     where = f" up to message `{upto}`" if upto else ""
     return await asked.say(
         f"A branch of this session{where} is stored as **{made.title.text or made.id}** (`{made.id}`). Open it from "
