@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 
 import pytest
@@ -108,6 +109,28 @@ async def test_old_results_are_left_out_first_and_the_model_can_get_them_back(la
     back, hits = lab.model.requests[-1].texts("tool")[-2:]
     assert back.startswith("[tool of run_command, message") and "needle-0\n1\n2\n" in back
     assert "needle-1" in hits
+
+
+async def test_old_pictures_are_left_out_of_what_is_sent_and_shown_all_the_same(lab: Lab) -> None:
+    lab.configure("[providers.openai]\ncontext_window = 9000\n")
+    client = await lab.start()
+    session = await client.new(lab.project)
+    pictures = [base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes([n]) * 200).decode() for n in range(6)]
+    for n, picture in enumerate(pictures):
+        lab.model.add(T(f"a{n}"))
+        image = {"type": "image", "mimeType": "image/png", "data": picture}
+        await client.prompt(session, [{"type": "text", "text": f"what is picture {n}?"}, image])
+    sent = lab.model.requests[-1]
+    assert pictures[0].encode() not in sent.raw and pictures[5].encode() in sent.raw
+    first = sent.texts("user")[0]
+    assert first.startswith("what is picture 0?\n[What was attached here (image/png) was left out")
+
+    client = await lab.restart(client)
+    shown = [item for item in panel(await client.load(session, lab.project)) if item.role == "user"]
+    assert [item.content[-1]["data"] for item in shown] == pictures
+    lab.model.add(T("still here"))
+    await client.prompt(session, "go on")
+    assert lab.model.requests[-1].texts("user")[0] == first
 
 
 async def test_recall_shows_no_other_session(lab: Lab) -> None:
