@@ -32,6 +32,7 @@ from acp_adapter.agent.loop import AIAgent, StopReason
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
 from acp_adapter.agent.projection import events_since
+from acp_adapter.agent.room import Failed
 from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.tools.mcp.servers import McpServer, merged
@@ -48,7 +49,8 @@ class SessionState:
 
     `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
     option `mode` and a restart all lead to this one value. `cost` is what it had cost when it was opened (US dollars,
-    None where that is not known); `limits` are its budgets.
+    None where that is not known); `limits` are its budgets. `failed_summary` keeps a summary that failed from being
+    tried again by itself: see `Room`.
     """
 
     id: str
@@ -65,6 +67,7 @@ class SessionState:
     mode: Mode = "ask"
     cost: float | None = None
     limits: Mapping[str, float] = field(factory=dict)
+    failed_summary: Failed | None = None
     greetings: list[Noticed] = field(factory=list)
     options_changed: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
@@ -88,6 +91,8 @@ class SessionState:
             budget=Budget(self.limits, lambda: self.services.ledger(SessionDB.spent, self.id), self.emit),
         )
         self.agent.context.cost = self.cost
+        self.agent.room.failed = self.failed_summary
+        self.agent.room.remember = lambda failed: self.remember(failed_summary=failed)
         self._helpers = DelegateTask(self.agent, self.services.ledger, gate, lambda: self.chosen.wanted)
         self.agent.tools = self._tools()
 

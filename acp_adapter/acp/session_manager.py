@@ -23,6 +23,7 @@ from acp_adapter.agent.events import Noticed
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import MODES, Mode
 from acp_adapter.agent.repertoire import user_skill_folders
+from acp_adapter.agent.room import Failed
 from acp_adapter.errors import InvalidParams, SessionNotFound
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
@@ -182,6 +183,7 @@ class SessionManager:
             mode=_mode(row.model_config.get("mode")),
             cost=row.estimated_cost_usd or None,
             limits=project.lowered(self._services.config.budget),
+            failed_summary=_failed(row.model_config.get("failed_summary")),
             greetings=[Noticed("warning", problem) for problem in project.problems],
             servers=SessionServers(folders[0], processes.of(session_id).mark),
         )
@@ -218,6 +220,13 @@ def _resolved(folders: Sequence[Path]) -> list[Path]:
 
 def _effort(stored: object) -> Effort | None:
     return next((effort for effort in EFFORTS if effort == stored), None)
+
+
+def _failed(stored: object) -> Failed | None:
+    match stored:
+        case [str(model), str(message_id)]:
+            return model, message_id
+    return None
 
 
 def _mode(stored: object) -> Mode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from attrs import define, evolve, field
 
@@ -29,17 +29,27 @@ log = logging.getLogger(__name__)
 ENOUGH = 0.1
 """Share of the window that trimming must free to be worth the loss of the provider's cache."""
 GROWN = 0.1
-"""Share of the window by which a conversation must change before a summary that failed is tried again by itself."""
+"""Share of the window by which a conversation must grow before a summary that failed is tried again by itself."""
+
+Failed = tuple[str, str]
+
+
+async def _forget(failed: Failed | None) -> None:
+    """Where nothing is kept."""
 
 
 @define(eq=False)
 class Room:
-    """Makes room for one conversation, in the model's window as it is known or as the model has just said."""
+    """Makes room for one conversation, in the model's window as it is known or as the model has just said.
+
+    `failed` is the model whose summary last failed, and the id of the conversation's last message then; `remember`
+    keeps it for a later process.
+    """
 
     context: Context
     emit: Callable[[TurnEvent], None]
-    _failed: tuple[str, int] | None = field(default=None, init=False)
-    """The model whose summary last failed, and the size of the conversation then."""
+    failed: Failed | None = field(default=None, init=False)
+    remember: Callable[[Failed | None], Awaitable[None]] = field(default=_forget, init=False)
 
     @property
     def transcript(self) -> Transcript:
@@ -57,11 +67,10 @@ class Room:
         if await self._trimmed(shares, provider) and self._fits(shares, provider):
             return
         self._check_worth_trying(shares, provider, refusal)
-        size = self.context.size(provider)
         try:
             await self._compact(provider, shares, must_fit=refusal is None)
         except (ProviderRejected, BrokenStream):
-            self._failed = (_name(provider), size)
+            await self._note((_name(provider), self.transcript.messages[-1].id))
             raise
 
     async def compact(self, provider: Provider, focus: str | None = None) -> None:
@@ -101,9 +110,17 @@ class Room:
 
     async def _replace(self, summary: Message, tail: Sequence[Message], provider: Provider) -> None:
         await self.transcript.compress(summary, tail)
-        self._failed = None
         self.emit(CompactionChanged(summary.id, "completed", summary.text()))
         self.context.made_shorter(provider)
+        if self.failed:
+            await self._note(None)
+
+    async def _note(self, failed: Failed | None) -> None:
+        self.failed = failed
+        try:
+            await self.remember(failed)
+        except LedgerError as fault:
+            log.warning("a later process won't know whether a summary failed: %s", fault)
 
     async def _trimmed(self, shares: Shares, provider: Provider) -> bool:
         """Leave out old results and pictures, and cut what no window would hold; whether anything was."""
@@ -162,8 +179,12 @@ class Room:
             )
 
     def _failed_just_now(self, shares: Shares, provider: Provider) -> bool:
-        model, size = self._failed or ("", 0)
-        return model == _name(provider) and abs(self.context.size(provider) - size) < shares.window * GROWN
+        model, last = self.failed or ("", "")
+        messages = self.transcript.messages
+        since = next((at + 1 for at, message in enumerate(messages) if message.id == last), None)
+        if model != _name(provider) or since is None:
+            return False
+        return self.context.sizes.between(messages, since, len(messages)) < shares.window * GROWN
 
 
 def _name(provider: Provider) -> str:

@@ -77,6 +77,29 @@ async def test_a_summary_that_saves_nothing_is_an_error_and_changes_nothing(lab:
     assert "question 0 " in shown[0].text
 
 
+async def test_a_summary_that_failed_is_not_paid_for_again_after_a_restart(lab: Lab) -> None:
+    lab.configure(SMALL)
+    _answers(lab, 12, LONG * 8)
+    client = await lab.start()
+    session = await client.new(lab.project)
+    lab.referee.allow("error")
+    with pytest.raises(RpcError, match="saves no room"):
+        for n in range(12):
+            await client.prompt(session, f"question {n} {LONG}")
+    asked = len(lab.model.requests)
+    for _ in range(2):
+        client = await lab.restart(client)
+        with pytest.raises(RpcError, match="a summary of it failed"):
+            await client.prompt(session, "and now?")
+    assert len(lab.model.requests) == asked
+    lab.model.steps.clear()
+    lab.model.add(T("they talked"), T("here"))
+    await client.prompt(session, "/compact")
+    client = await lab.restart(client)
+    turn = await client.prompt(session, "go on")
+    assert turn.text == "here"
+
+
 async def test_an_empty_conversation_has_nothing_to_compact(lab: Lab) -> None:
     client = await lab.start()
     with pytest.raises(RpcError, match="nothing to compact"):
