@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.stub_server import (
+    CLOSE,
     DROP,
     ERR,
     FILTER,
@@ -42,6 +43,7 @@ from tests.stub_server import (
 )
 
 __all__ = [
+    "CLOSE",
     "DROP",
     "ERR",
     "FILTER",

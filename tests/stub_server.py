@@ -93,6 +93,9 @@ def RAW(body: bytes | str, content_type: str = "text/event-stream", status: int 
 HANG = Step(then="hang", status=0)
 """Accepts the request and never answers."""
 
+CLOSE = Step(then="drop", status=0)
+"""Accepts the request and closes the connection, as servers do that no longer keep one."""
+
 
 def STALL(*texts: str, raw: str = "") -> Step:
     """Text, then bytes of the stream as they are, then silence with the connection open."""
@@ -252,7 +255,7 @@ class StubServer:
         self, step: Step, received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         if step.status == 0:
-            return await self._hang(reader)
+            return step.then == "hang" and await self._hang(reader)
         if step.raw is not None and step.then == "end":
             return _whole(writer, step.status, step.raw, step.headers)
         if step.status != 200:

@@ -152,14 +152,26 @@ class HostedProvider:
         import httpx
 
         self._client = self._client or _client(self.base_url, self.silence)
-        request = self._client.build_request(method, self.base_url + path, content=body, headers=self._headers)
-        try:
-            return await self._client.send(request, stream=True)
-        except httpx.ReadTimeout as error:
-            raise ProviderUnreachable(f"{self._who()} was silent for {self.silence:g} seconds.") from error
-        except httpx.TransportError as error:
-            reason = self._shown(str(error)).rstrip(".") or type(error).__name__
-            raise ProviderUnreachable(f"{self._who()} can't be reached: {reason}. {self._advice()}") from error
+        while True:
+            opened = _Opened()
+            request = self._client.build_request(
+                method, self.base_url + path, content=body, headers=self._headers, extensions={"trace": opened.trace}
+            )
+            try:
+                return await self._client.send(request, stream=True)
+            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
+                # Some servers close kept connections without a word, and a request may cross with that.
+                if opened.now:
+                    raise self._unreachable(error) from error
+                log.debug("A kept connection was closed; opening another.")
+            except httpx.ReadTimeout as error:
+                raise ProviderUnreachable(f"{self._who()} was silent for {self.silence:g} seconds.") from error
+            except httpx.TransportError as error:
+                raise self._unreachable(error) from error
+
+    def _unreachable(self, error: httpx.TransportError) -> ProviderUnreachable:
+        reason = self._shown(str(error)).rstrip(".") or type(error).__name__
+        return ProviderUnreachable(f"{self._who()} can't be reached: {reason}. {self._advice()}")
 
     def _refused(self, response: httpx.Response, said: Refusal) -> ProviderError:
         if response.is_redirect:
@@ -183,6 +195,16 @@ class HostedProvider:
         """A server's own words as they may be shown: without what is secret, and not without end."""
         authorization = self._headers.get("authorization", "").partition(" ")[2]
         return masked(text, (authorization, self.api_key or "", *map(str, self.headers.values())))[:SHOWN]
+
+
+@define
+class _Opened:
+    """Whether a connection was opened for a request: `trace` is told what httpcore does (its extension "trace")."""
+
+    now: bool = False
+
+    async def trace(self, event: str, info: Any) -> None:
+        self.now = self.now or event.endswith("connect_tcp.started")
 
 
 DONE: dict[str, Any] = {}

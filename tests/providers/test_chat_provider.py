@@ -29,7 +29,7 @@ from acp_adapter.providers.http import shown_url, split_credentials
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
 from acp_adapter.transcript import Message, Usage
 from tests.providers.calls import answer, events, request
-from tests.stub_model import DROP, ERR, FILTER, HANG, LEN, RAW, SHELL, STALL, C, R, Step, StubModel, T
+from tests.stub_model import CLOSE, DROP, ERR, FILTER, HANG, LEN, RAW, SHELL, STALL, C, R, Step, StubModel, T
 
 Make = Callable[..., ChatProvider]
 KEY = "sk-proj-abcdefghijklmnop0123456789"
@@ -59,6 +59,17 @@ async def test_one_connection_serves_many_requests(stub: StubModel, provider_at:
         await answer(provider)
     await answer(provider)
     assert stub.connections == 1
+
+
+async def test_a_kept_connection_that_the_server_closes_is_replaced_at_once(stub: StubModel, provider_at: Make) -> None:
+    stub.add(T("one"), CLOSE, T("two"), CLOSE, CLOSE)
+    provider = provider_at(stub.base_url)
+    assert (await answer(provider)).message.content == "one"
+    assert (await answer(provider)).message.content == "two"
+    assert stub.connections == 2
+    with pytest.raises(ProviderUnreachable, match="disconnected"):
+        await answer(provider)
+    assert (len(stub.requests), stub.connections) == (5, 3), "closed on a new connection too: that is told"
 
 
 async def test_a_token_limit_and_a_content_filter_finish_as_what_they_are(stub: StubModel, provider_at: Make) -> None:

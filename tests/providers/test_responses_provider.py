@@ -124,7 +124,7 @@ def event(kind: str, **fields: Any) -> str:
         (RAW(event("error", code="server_error", message="broken", param=None)), ProviderFault, "broken"),
         (DROP("one ", "two"), BrokenStream, "broke off|lost"),
         (RAW(event("response.created", response={})), BrokenStream, "no answer"),
-        (RAW(event("response.output_item.done", item={})), BrokenStream, "form of its own"),
+        (RAW(event("response.output_item.done")), BrokenStream, "form of its own"),
         (RAW(event("response.completed", response={"output": ["odd"]})), BrokenStream, "form of its own"),
         (RAW("<html>", "text/html"), ProviderRejected, "no model's stream"),
         (STALL("one"), ProviderUnreachable, "silent"),
@@ -182,6 +182,53 @@ async def test_a_reader_that_goes_away_hangs_up(responses: ResponsesServer, resp
     await asyncio.to_thread(responses.wait_for_hangups, 2)
 
 
+ITEM = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "I see."}]}
+CALL = {"type": "function_call", "id": "f", "call_id": "c1", "name": SHELL, "arguments": "{}"}
+DELTA = event("response.output_text.delta", delta="I ")
+ITEMS = event("response.output_item.done", item=ITEM) + event("response.output_item.done", item=CALL)
+WHOLE = {"object": "response", "status": "completed", "output": [ITEM, CALL]}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        RAW(DELTA + ITEMS + event("response.completed", response={})),
+        RAW(ITEMS + event("response.completed", response=WHOLE)),
+        RAW(DELTA + event("response.completed", response=WHOLE)),
+        RAW(json.dumps(WHOLE), "application/json"),
+    ],
+    ids=["no index", "no deltas", "no items", "no stream"],
+)
+async def test_what_other_servers_leave_out_is_not_missed(
+    responses: ResponsesServer, responses_at: Make, step: Step
+) -> None:
+    responses.add(step)
+    got = await events(responses_at(responses))
+    assert "".join(each.text for each in got if isinstance(each, TextDelta)) == "I see."
+    completed = got[-1]
+    assert isinstance(completed, Completed) and completed.finish_reason == "tool_calls"
+    assert (completed.message.content, [c.id for c in completed.message.calls()]) == ("I see.", ["c1"])
+
+
+@pytest.mark.parametrize(
+    ("said", "finish"),
+    [
+        ({"status": "completed"}, "length"),
+        ({"status": "completed", "incomplete_details": None}, "stop"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "something new"}}, "length"),
+    ],
+)
+async def test_an_answer_that_was_cut_is_told_as_that_even_if_the_server_calls_it_complete(
+    responses: ResponsesServer, responses_at: Make, said: Any, finish: str
+) -> None:
+    whole = {"output": [ITEM], "usage": {"input_tokens": 9, "output_tokens": 6}, **said}
+    responses.add(RAW(event("response.completed", response=whole)), RAW(event("response.completed", response=whole)))
+    provider = responses_at(responses)
+    assert (await answer(provider, request("hi", max_tokens=6))).finish_reason == finish
+    if finish == "length" and said["status"] == "completed":
+        assert (await answer(provider, request("hi", max_tokens=7))).finish_reason == "stop"
+
+
 @pytest.mark.parametrize("field", ["reasoning", "include", "prompt_cache_key"])
 async def test_a_server_that_does_not_know_a_field_is_asked_without_it_from_then_on(
     responses_at: Make, field: str
@@ -209,13 +256,22 @@ async def test_a_word_that_a_model_does_not_know_is_said_in_another(
     assert responses.requests[-1].body["reasoning"] == {"effort": "low"}
 
 
-async def test_reasoning_that_another_account_encrypted_is_left_out(
-    responses: ResponsesServer, responses_at: Make
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "The encrypted content gAAA... could not be verified.",
+        "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
+        "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
+        "item['content'] is not an array",
+    ],
+)
+async def test_reasoning_that_another_account_or_server_made_is_left_out(
+    responses: ResponsesServer, responses_at: Make, complaint: str
 ) -> None:
     responses.add(R("hm") + T("one"))
     provider = responses_at(responses)
     first = (await answer(provider, request("hi"))).message
-    responses.add(ERR(400, "The encrypted content gAAA... could not be verified."), T("two"))
+    responses.add(ERR(400, complaint), T("two"))
     assert (await answer(provider, request("hi", first, "go on"))).message.content == "two"
     assert [item["type"] for item in responses.requests[-1].body["input"]] == ["message"] * 3
 
@@ -233,6 +289,18 @@ async def test_the_models_are_listed_with_what_can_be_chosen(responses: Response
         Listed("gpt-5-stub", ModelCard(efforts=("off", "low", "medium", "high"))),
         Listed("gpt-4.1"),
     ]
+
+
+@given(st.lists(st.text(min_size=1), min_size=1), st.text())
+def test_what_is_stored_is_what_was_shown(texts: list[str], whole: str) -> None:
+    """Even where the items at the end say something else than the deltas did."""
+    item = {**ITEM, "content": [{"type": "output_text", "text": whole}]}
+    assembled = ResponsesAnswer()
+    got = [d for t in texts for d in assembled.feed({"type": "response.output_text.delta", "delta": t})]
+    got += assembled.feed({"type": "response.completed", "response": {"output": [item]}})
+    said = "".join(texts)
+    assert assembled.completed().message.content == "".join(each.text for each in got)
+    assert assembled.completed().message.content == (whole if whole.startswith(said) else said)
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.lists(st.text(min_size=1)))

@@ -138,7 +138,9 @@ def test_items_that_another_program_kept_without_their_places_stand_in_the_usual
 
 def test_reasoning_without_its_content_or_without_a_follower_is_not_sent() -> None:
     bare = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "x"}]}
-    assert [i["type"] for i in items("go", said("ok", codex_reasoning_items=[bare, "odd"]), "on")] == ["message"] * 3
+    blank = {**bare, "encrypted_content": "", "content": [{"type": "reasoning_text", "text": "x"}]}
+    for odd in (bare, blank, "odd"):
+        assert [i["type"] for i in items("go", said("ok", codex_reasoning_items=[odd]), "on")] == ["message"] * 3
     assert [i["type"] for i in items("go", said(None, codex_reasoning_items=[reasoning(1)]), "on")] == ["message"] * 2
 
 

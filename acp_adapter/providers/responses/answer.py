@@ -1,12 +1,13 @@
 """The events of a streamed response → deltas, then the whole answer. No I/O.
 
-    answer = ResponsesAnswer()
+    answer = ResponsesAnswer(request.max_tokens)
     for event in events:
         for delta in answer.feed(event): ...
     answer.completed()
 
 Form: OpenAI's Responses API, "Streaming events": text, refusal and reasoning deltas, whole items as they are done, and
-one event that ends it: `response.completed`, `.incomplete` or `.failed`.
+one event that ends it: `response.completed`, `.incomplete` or `.failed`. Other servers leave out the items' index, the
+deltas, the items of the last event, or that an answer was cut; one that does not stream sends the response alone.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ Json = dict[str, Any]
 
 @define(eq=False)
 class ResponsesAnswer:
-    """One answer being assembled."""
+    """One answer being assembled. `limit` is how many tokens it may have."""
 
+    limit: int | None = None
     _text: list[str] = field(factory=list)
     _reasoning: list[str] = field(factory=list)
     _items: dict[int, Json] = field(factory=dict)
@@ -57,38 +59,64 @@ class ResponsesAnswer:
             raise BrokenStream("The model's server sent an answer in a form of its own.") from error
 
     def _whole(self, response: Json) -> Completed:
-        items = dict(enumerate(response.get("output") or ())) or self._items
+        items = self._output(response)
         calls = list(_calls(items))
         messages = [{**item, PLACE: at} for at, item in items.items() if item.get("type") == "message"]
         reasoning = [{**item, PLACE: at} for at, item in items.items() if item.get("type") == "reasoning"]
-        reason = (response.get("incomplete_details") or {}).get("reason")
-        finish = INCOMPLETE.get(reason or "") or ("tool_calls" if calls else "stop")
+        raw = response.get("usage")
+        usage = usage_of(raw) if raw else None
+        finish = self._finish(response, usage) or ("tool_calls" if calls else "stop")
         message = Message(
             role="assistant",
-            content="".join(map(text_of_item, messages)) or "".join(self._text) or None,
+            content="".join(self._text) or None,
             tool_calls=calls or None,
             finish_reason=finish,
             reasoning="".join(self._reasoning) or None,
             codex_reasoning_items=reasoning or None,
             codex_message_items=messages or None,
         )
-        usage = response.get("usage")
-        return Completed(message, finish, usage_of(usage) if usage else None)
+        return Completed(message, finish, usage)
+
+    def _output(self, response: Json) -> dict[int, Json]:
+        return dict(enumerate(response.get("output") or ())) or self._items
+
+    def _finish(self, response: Json, usage: Usage | None) -> FinishReason | None:
+        """Why the answer is not whole; None for one that is."""
+        reason = (response.get("incomplete_details") or {}).get("reason")
+        if reason or response.get("status") == "incomplete":
+            return INCOMPLETE.get(reason or "", "length")
+        if "incomplete_details" in response:
+            return None
+        # llama.cpp says `completed` of an answer that it has cut.
+        return "length" if self.limit and usage and usage.output_tokens >= self.limit else None
 
     def _event(self, event: Json) -> Iterator[TextDelta | ReasoningDelta]:
         kind = event.get("type")
         if kind in TEXT:
-            if event["delta"]:
-                self._text.append(event["delta"])
-                yield TextDelta(event["delta"])
+            yield from self._say(event["delta"])
         elif kind in REASONING:
             yield from self._think(event["delta"])
         elif kind == "response.reasoning_summary_part.added" and self._reasoning:
             yield from self._think("\n\n")
         elif kind == "response.output_item.done":
-            self._items[event["output_index"]] = event["item"]
+            self._items[event.get("output_index", len(self._items))] = event["item"]
         elif kind in ("response.completed", "response.incomplete"):
-            self._response = event["response"]
+            yield from self._end(event["response"])
+        elif event.get("object") == "response":
+            yield from self._end(event)
+
+    def _end(self, response: Json) -> Iterator[TextDelta]:
+        """What is shown and what is stored are the same: text that came with its item alone is a delta now."""
+        self._response = response
+        said = "".join(self._text)
+        whole = "".join(text_of_item(item) for item in self._output(response).values() if item.get("type") == "message")
+        if whole.startswith(said):
+            yield from self._say(whole[len(said) :])
+
+    def _say(self, text: str) -> Iterator[TextDelta]:
+        if text:
+            self._text.append(text)
+            yield TextDelta(text)
 
     def _think(self, text: str) -> Iterator[ReasoningDelta]:
         if text:

@@ -29,7 +29,7 @@ class ResponsesProvider(HostedProvider):
         self._encoder = ResponsesEncoder(self.model)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer = ResponsesAnswer()
+        answer = ResponsesAnswer(request.max_tokens)
         async with (
             self.posted(
                 "/responses", lambda: self._encoder.body(request), lambda said: self._encoder.adapt(said, request)

@@ -27,6 +27,10 @@ from acp_adapter.transcript import Message, Part, ToolCall
 ENCRYPTED = "reasoning.encrypted_content"
 MEDIA = re.compile(r"image|audio|file|modalit|content type", re.I)
 """In complaints about what a prompt holds beside text."""
+ITEMS = re.compile(
+    r"encrypted.{0,40}(verif|decrypt|valid)|'?reasoning'? .{0,40}(item|provided)|not persisted|item\['content'\]", re.I
+)
+"""In complaints about items that another account, or another server, has made."""
 PLACE = "output_index"
 
 Item = dict[str, Any]
@@ -54,7 +58,7 @@ class ResponsesEncoder:
             self._summarises = False
         elif word in NEXT and re.search(rf"\b{word}\b", complaint):
             self._words[EFFORTS[request.effort or "off"]] = NEXT[word]
-        elif re.search(r"encrypted.{0,40}(verif|decrypt|valid)|'?reasoning'? .{0,40}(item|provided)", complaint, re.I):
+        elif ITEMS.search(complaint):
             return self._again(request, lambda message: _items(message, kept=False), {"assistant"})
         elif self._encrypts and re.search(r"encrypted|\binclude\b", complaint, re.I):
             self._encrypts = False
@@ -200,7 +204,7 @@ def _reasoning(message: Message) -> Iterator[Item]:
     for item in message.codex_reasoning_items or ():
         if not isinstance(item, dict) or item.get("type") != "reasoning":
             continue
-        if isinstance(item.get("encrypted_content"), str):
+        if item.get("encrypted_content") and isinstance(item["encrypted_content"], str):
             yield {"summary": [], **{name: item[name] for name in wanted if item.get(name) is not None}}
 
 
