@@ -32,14 +32,21 @@ SPENT = re.compile(r"insufficient_quota|billing|insufficient.{0,10}(balance|cred
 TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context|context (length|window|size)"
     r"|prompt is too long|input is too long|too many (input |prompt )?tokens|request too large"
-    r"|input token count.{0,30} exceeds",
+    r"|input token count.{0,30} exceeds|exceed context limit|request_too_large",
     re.I,
 )
 LIMIT = re.compile(
-    r"context (?:length|size|window)(?: is| of)? ?\(?(\d+)|> ?(\d+) maximum|allowed \((\d+)\)|(\d+) maximum context",
+    r"context (?:length|size|window)(?: is| of)? ?\(?(\d+)|> ?(\d+) maximum|allowed \((\d+)\)|(\d+) maximum context"
+    r"|context limit: \d+ \+ \d+ > (\d+)",
     re.I,
 )
 """How many tokens the model takes, in the words of OpenAI, vLLM and llama.cpp, Anthropic, Google, and Mistral."""
+KINDS = {
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
+    "overloaded_error": 529,
+}  # fmt: skip
+"""Anthropic's types of errors and the statuses that they have, for errors in the middle of a stream."""
 BAD_KEY = re.compile(r"API_KEY_INVALID|API key (not valid|expired|not found)", re.I)
 """Google answers 400 to a wrong key."""
 
@@ -72,9 +79,11 @@ def refusal(status: int | None, body: bytes | Any) -> Refusal:
     if not isinstance(error, dict):
         return Refusal(status, str(error))
     code = error.get("code") or error.get("type") or ""
+    kind = error.get("type") or error.get("status") or ""
     if status is None and str(code).isdecimal() and 400 <= int(code) < 600:
         status = int(code)
-    kind = error.get("type") or error.get("status") or ""
+    elif status is None:
+        status = KINDS.get(str(kind))
     return Refusal(status, _message(error), f"{code} {kind}".strip(), _wait(error.get("details")))
 
 

@@ -1,6 +1,6 @@
 """An Anthropic server for tests: the Messages API's wire format, strict about all that the real one refuses.
 
-It signs its thinking and refuses a request in which a thought before a call of the current turn is missing or another.
+It signs its thinking, and refuses a request in which a thought before a call that it made is missing or another one.
 Steps are those of `tests.stub_server`; text and reasoning may come in any order.
 """
 
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from tests.stub_server import Received, Step, StubServer
 
@@ -31,7 +32,11 @@ Json = dict[str, Any]
 
 
 class AnthropicServer(StubServer):
-    """`issued` are the signatures that it gave, by the thought; `refuses` are fields that this one does not know."""
+    """`issued` are the signatures that it gave, with their thoughts; `thought` those before each call, by id and
+    arguments: a test may give an id twice, and another model may have given it too.
+
+    `refuses` are fields that this one does not know, with their places, `page` is how many models it tells of at once.
+    """
 
     path = "/v1"
 
@@ -41,12 +46,18 @@ class AnthropicServer(StubServer):
         super().__init__(*steps, model=model, strict=strict)
         self.refuses = frozenset(refuses)
         self.issued: dict[str, str] = {}
+        self.thought: dict[str, list[list[str]]] = {}
+        self.page = 1000
 
     def told(self, method: str, path: str, body: Any) -> Any | None:
         if method != "GET":
             return None
         listed = [_model(entry) if isinstance(entry, str) else entry for entry in self.listed]
-        return {"data": listed, "has_more": False, "first_id": None, "last_id": None}
+        ids = [entry.get("id") for entry in listed]
+        after = parse_qs(urlsplit(path).query).get("after_id")
+        start = ids.index(after[0]) + 1 if after else 0
+        data, more = listed[start : start + self.page], start + self.page < len(listed)
+        return {"data": data, "has_more": more, "last_id": data[-1].get("id") if data else None}
 
     def said(self, body: Json) -> Iterable[tuple[str, str]]:
         for turn in body.get("messages", ()):
@@ -66,9 +77,9 @@ class AnthropicServer(StubServer):
         if "anthropic-version" not in received.headers:
             return "anthropic-version: header is required"
         for name in sorted(self.refuses):
-            if name in json.dumps(received.body):
+            if f'"{name.rpartition(".")[2]}"' in json.dumps(received.body):
                 return f"{name}: Extra inputs are not permitted"
-        return next(_problems(received.body, self.issued), None)
+        return next(_problems(received.body, self.issued, self.thought), None)
 
     async def chunks(self, step: Step, received: Received) -> AsyncIterator[bytes]:
         usage = {
@@ -80,8 +91,9 @@ class AnthropicServer(StubServer):
         start = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": self.model}
         yield _event("message_start", message={**start, "stop_reason": None, "stop_sequence": None, "usage": usage})
         yield _event("ping")
+        signed: list[str] = []
         for index, (kind, deltas) in enumerate(_blocks_of(step)):
-            for event in self._block(index, kind, deltas):
+            for event in self._block(index, kind, deltas, signed):
                 yield event
                 await asyncio.sleep(0)
         if step.raw:
@@ -91,9 +103,12 @@ class AnthropicServer(StubServer):
             yield _event("message_delta", delta=delta, usage={"output_tokens": len(step.deltas) + 1})
             yield _event("message_stop")
 
-    def _block(self, index: int, kind: str, deltas: list[Json]) -> Iterator[bytes]:
+    def _block(self, index: int, kind: str, deltas: list[Json], signed: list[str]) -> Iterator[bytes]:
+        """`signed` are the signatures of this answer so far."""
         if kind == "tool_use":
             function = deltas[0]["tool_calls"][0]
+            key = _key(function["id"], function["function"]["arguments"])
+            self.thought.setdefault(key, []).append(list(signed))
             block = {"type": "tool_use", "id": function["id"], "name": function["function"]["name"], "input": {}}
             parts = [
                 {"type": "input_json_delta", "partial_json": p}
@@ -103,7 +118,8 @@ class AnthropicServer(StubServer):
             said = "".join(delta["reasoning_content"] for delta in deltas)
             block = {"type": "thinking", "thinking": "", "signature": ""}
             parts = [{"type": "thinking_delta", "thinking": delta["reasoning_content"]} for delta in deltas]
-            parts.append({"type": "signature_delta", "signature": self._sign(said)})
+            signed.append(self._sign(said))
+            parts.append({"type": "signature_delta", "signature": signed[-1]})
         else:
             block = {"type": "text", "text": ""}
             parts = [{"type": "text_delta", "text": delta["content"]} for delta in deltas]
@@ -136,7 +152,7 @@ def _halves(text: str) -> tuple[str, str]:
     return text[: len(text) // 2], text[len(text) // 2 :]
 
 
-def _problems(body: Json, issued: dict[str, str]) -> Iterator[str]:
+def _problems(body: Json, issued: dict[str, str], thought: dict[str, list[list[str]]]) -> Iterator[str]:
     if unknown := set(body) - KNOWN:
         yield f"{sorted(unknown)[0]}: Extra inputs are not permitted"
     turns = body.get("messages") or []
@@ -150,8 +166,14 @@ def _problems(body: Json, issued: dict[str, str]) -> Iterator[str]:
         yield from (f"messages.{at}: {problem}" for problem in _turn(turn))
         before = turns[at - 1]["content"] if at else []
         yield from (f"messages.{at}: {problem}" for problem in _pairing(before, turn["content"]))
+    calls = [block["id"] for turn in turns for block in turn["content"] if block["type"] == "tool_use"]
+    if len(set(calls)) < len(calls):
+        yield f"messages: `tool_use` ids must be unique: {calls}"
     yield from _thoughts(body, turns, issued)
+    for turn in turns:
+        yield from _thoughts_before_calls(turn["content"], thought)
     yield from _settings(body)
+    yield from _tools(body.get("tools") or [])
 
 
 def _turn(turn: Json) -> Iterator[str]:
@@ -182,8 +204,6 @@ def _pairing(before: list[Json], blocks: list[Json]) -> Iterator[str]:
     """The results of all calls come first in the very next message, and nothing is answered twice."""
     called = [block["id"] for block in before if block["type"] == "tool_use"]
     answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-    if len(set(called)) < len(called):
-        yield "tool_use ids must be unique"
     if sorted(called) != sorted(answered):
         yield f"tool_use ids {called} were found without tool_result blocks immediately after: {answered}"
     if any(block["type"] != "tool_result" for block in blocks[: len(answered)]):
@@ -206,6 +226,21 @@ def _thoughts(body: Json, turns: list[Json], issued: dict[str, str]) -> Iterator
             yield f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{kinds[0]}`"
 
 
+def _thoughts_before_calls(blocks: list[Json], thought: dict[str, list[list[str]]]) -> Iterator[str]:
+    """Stricter than the real one, which forgives it without a budget, and in turns that are over."""
+    so_far: list[str] = []
+    for block in blocks:
+        if block["type"] == "thinking":
+            so_far.append(block["signature"])
+        key = _key(block["id"], json.dumps(block["input"])) if block["type"] == "tool_use" else ""
+        if so_far not in thought.get(key, [so_far]):
+            yield f"the thinking before {block['id']} is not what it was"
+
+
+def _key(call_id: str, arguments: str) -> str:
+    return f"{call_id} {arguments}"
+
+
 def _settings(body: Json) -> Iterator[str]:
     thinking = body.get("thinking") or {}
     if body.get("max_tokens", 0) < 1:
@@ -214,11 +249,22 @@ def _settings(body: Json) -> Iterator[str]:
         yield "max_tokens must be greater than thinking.budget_tokens, which must be at least 1024"
     if json.dumps(body).count('"cache_control"') > MOST_BREAKPOINTS:
         yield f"A maximum of {MOST_BREAKPOINTS} blocks with cache_control may be provided"
-    names = [tool["name"] for tool in body.get("tools") or ()]
-    if len(set(names)) < len(names) or not all(re.fullmatch(NAME, name) for name in names):
-        yield f"tools: names are not valid: {names}"
     if any(not block["text"].strip() for block in body.get("system") or ()):
         yield "system: text content blocks must be non-empty"
+
+
+def _tools(tools: list[Json]) -> Iterator[str]:
+    names = [tool["name"] for tool in tools]
+    if len(set(names)) < len(names) or not all(re.fullmatch(NAME, name) for name in names):
+        yield f"tools: names are not valid: {names}"
+    for at, tool in enumerate(tools):
+        schema, where = tool["input_schema"], f"tools.{at}.custom.input_schema"
+        if schema.get("type") != "object":
+            yield f"{where}.type: Input should be 'object'"
+        if {"oneOf", "allOf", "anyOf"} & set(schema):
+            yield f"{where}: input_schema does not support oneOf, allOf, or anyOf at the top level"
+        if not all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in schema.get("properties", ())):
+            yield f"{where}.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
 
 
 def _model(name: str) -> Json:

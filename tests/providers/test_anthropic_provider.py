@@ -11,8 +11,6 @@ from typing import Any
 
 import anthropic
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from acp_adapter.errors import (
     BrokenStream,
@@ -24,10 +22,9 @@ from acp_adapter.errors import (
     ProviderRejected,
     ProviderUnreachable,
 )
-from acp_adapter.providers.anthropic.answer import MessagesAnswer
-from acp_adapter.providers.anthropic.provider import AnthropicProvider
+from acp_adapter.providers.anthropic.provider import PAGES, AnthropicProvider
 from acp_adapter.providers.card import Listed, ModelCard
-from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta
+from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
 from acp_adapter.transcript import Usage
 from tests.providers.anthropic_server import AnthropicServer
 from tests.providers.calls import answer, events, request, result
@@ -83,14 +80,8 @@ async def test_thinking_goes_back_with_its_signatures_and_in_its_places(
 
 
 async def test_redacted_thinking_is_kept_and_sent_back(claude: AnthropicServer, claude_at: Make) -> None:
-    events_ = [
-        {"type": "message_start", "message": {"usage": {"input_tokens": 3}}},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "redacted_thinking", "data": "aGlkZGVu"}},
-        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "hello"}},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
-        {"type": "message_stop"},
-    ]
-    claude.add(RAW("".join(f"data: {json.dumps(event)}\n\n" for event in events_)), T("ok"))
+    hidden = {"type": "redacted_thinking", "data": "aGlkZGVu"}
+    claude.add(streamed([hidden], [{"type": "text", "text": "hello"}], stop_reason="end_turn"), T("ok"))
     provider = claude_at(claude)
     first = (await answer(provider, request("hi"))).message
     assert first.content == "hello"
@@ -119,6 +110,11 @@ def test_the_official_client_reads_our_server_as_it_reads_anthropic_s(claude: An
 
 LONG = "prompt is too long: 210000 tokens > 200000 maximum"
 CREDIT = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade."
+LEFT_OVER = (
+    "input length and `max_tokens` exceed context limit: {} + 32000 > 200000, decrease input length or `max_tokens` "
+    "and try again"
+)
+INVALID = {"type": "error", "error": {"type": "invalid_request_error", "message": "no such thing"}}
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
 
@@ -133,8 +129,10 @@ OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": 
         (ERR(400, LONG), ContextTooLong, "too long"),
         (ERR(413, "Request exceeds the maximum size"), ContextTooLong, "maximum size"),
         (ERR(400, CREDIT), ProviderRejected, "credit"),
+        (ERR(400, LEFT_OVER.format(199_000)), ContextTooLong, "context limit"),
         (ERR(404, "model: claude-9"), ProviderRejected, "ACP_ADAPTER_MODEL"),
         (RAW(f"event: error\ndata: {json.dumps(OVERLOADED)}\n\n"), ProviderOverloaded, "Overloaded"),
+        (RAW(f"event: error\ndata: {json.dumps(INVALID)}\n\n"), ProviderRejected, "no such thing"),
         (DROP("one ", "two"), BrokenStream, "broke off|lost"),
         (RAW('event: ping\ndata: {"type": "ping"}\n\n'), BrokenStream, "no answer"),
         (RAW('data: {"type": "content_block_delta", "delta": {}}\n\n'), BrokenStream, "form of its own"),
@@ -194,7 +192,7 @@ async def test_a_reader_that_goes_away_hangs_up(claude: AnthropicServer, claude_
     await asyncio.to_thread(claude.wait_for_hangups, 2)
 
 
-@pytest.mark.parametrize("field", ["cache_control", "output_config", "thinking"])
+@pytest.mark.parametrize("field", ["cache_control", "output_config", "thinking", "thinking.adaptive.display"])
 async def test_a_server_that_does_not_know_a_field_is_asked_without_it_from_then_on(
     claude_at: Make, field: str
 ) -> None:
@@ -204,7 +202,9 @@ async def test_a_server_that_does_not_know_a_field_is_asked_without_it_from_then
         before = len(server.requests)
         assert (await answer(provider, request("hi", effort="low"))).message.content == "two"
         assert len(server.requests) == before + 1
-        assert field not in json.dumps(server.requests[-1].body)
+        sent = server.requests[-1].body
+        assert f'"{field.rpartition(".")[2]}"' not in json.dumps(sent)
+        assert field == "thinking" or sent["thinking"]["type"] == "adaptive"
 
 
 async def test_complaints_about_tokens_pictures_and_signatures_are_answered(
@@ -223,6 +223,106 @@ async def test_complaints_about_tokens_pictures_and_signatures_are_answered(
     claude.add(ERR(400, "messages.1.content.0: Invalid `signature` in `thinking` block"), T("four"))
     assert (await answer(provider, request("hi", first, "go on"))).message.content == "four"
     assert [block["type"] for block in claude.requests[-1].body["messages"][1]["content"]] == ["text"]
+
+
+async def test_a_server_without_the_field_for_caching_gets_markers(claude: AnthropicServer, claude_at: Make) -> None:
+    claude.add(ERR(400, "cache_control: Extra inputs are not permitted"), T("one"))
+    provider = claude_at(claude)
+    first = (await answer(provider, request("hi"))).message
+    claude.add(T("two"))
+    await answer(provider, request("hi", first, "and?"))
+    sent = claude.requests[-1].body
+    assert "cache_control" not in sent
+    assert ["cache_control" in turn["content"][-1] for turn in sent["messages"]] == [True, False, True]
+
+
+async def test_an_answer_is_asked_for_that_fits_into_what_is_left_of_the_window(
+    claude: AnthropicServer, claude_at: Make
+) -> None:
+    claude.add(ERR(400, LEFT_OVER.format(190_000)), T("one"), T("two"))
+    provider = claude_at(claude)
+    assert (await answer(provider, request("a long one"))).message.content == "one"
+    assert claude.requests[-1].body["max_tokens"] == 10_000
+    await answer(provider, request("after making room"))
+    assert claude.requests[-1].body["max_tokens"] == 32_000
+
+
+async def test_a_tool_whose_schema_the_server_refuses_does_not_stop_the_others(
+    claude: AnthropicServer, claude_at: Make
+) -> None:
+    """The strict server refuses this name of a property, as the real one does."""
+    odd = ToolSpec("odd", "Odd.", {"type": "object", "properties": {"ein Wört": {"type": "string"}}})
+    claude.add(T("fine"))
+    assert (await answer(claude_at(claude), request("hi", tools=[READ, odd]))).message.content == "fine"
+    first, second = claude.requests[-1].body["tools"]
+    assert first["input_schema"] == READ.parameters
+    assert second["input_schema"] == {"type": "object"}
+    assert second["description"].startswith("Odd.\n\n") and "ein Wört" in second["description"]
+
+
+async def test_an_answer_that_comes_whole_is_as_good_as_a_streamed_one(
+    claude: AnthropicServer, claude_at: Make
+) -> None:
+    content = [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "c1", "name": SHELL, "input": {"command": "ls"}},
+    ]
+    whole = {"type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use", "usage": {}}
+    claude.add(RAW(json.dumps(whole), "application/json"))
+    message = (await answer(claude_at(claude))).message
+    assert (message.content, message.reasoning, message.finish_reason) == ("I look.", "hm", "tool_calls")
+    assert message.calls()[0].arguments == '{"command": "ls"}'
+
+
+def streamed(*blocks: list[dict[str, Any]], **end: Any) -> Step:
+    """An answer of events as they are: each block its start, then its deltas."""
+    told: list[dict[str, Any]] = [{"type": "message_start", "message": {"usage": {"input_tokens": 3}}}]
+    for index, (start, *deltas) in enumerate(blocks):
+        told.append({"type": "content_block_start", "index": index, "content_block": start})
+        told += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+    told += [{"type": "message_delta", "delta": end}, {"type": "message_stop"}]
+    return RAW("".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in told))
+
+
+async def test_blocks_of_other_kinds_are_passed_over(claude: AnthropicServer, claude_at: Make) -> None:
+    """A server may search the web by itself; what it says of that is none of our calls."""
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    given = {"type": "input_json_delta", "partial_json": "{}"}
+    claude.add(streamed([search, given], [{"type": "text", "text": "found"}], stop_reason="pause_turn"))
+    completed = await answer(claude_at(claude))
+    assert (completed.message.content, completed.message.tool_calls) == ("found", None)
+    assert completed.finish_reason == "stop"
+
+
+async def test_a_refusal_is_shown_as_it_explains_itself(claude: AnthropicServer, claude_at: Make) -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "This is against the policy."}
+    claude.add(streamed(stop_reason="refusal", stop_details=details))
+    got = await events(claude_at(claude))
+    assert got[0] == TextDelta("This is against the policy.")
+    assert isinstance(got[1], Completed) and got[1].finish_reason == "content_filter"
+
+
+async def test_a_window_that_is_full_in_the_middle_of_an_answer_cuts_it(
+    claude: AnthropicServer, claude_at: Make
+) -> None:
+    claude.add(streamed([{"type": "text", "text": "as far as"}], stop_reason="model_context_window_exceeded"))
+    completed = await answer(claude_at(claude))
+    assert (completed.message.content, completed.finish_reason) == ("as far as", "length")
+
+
+async def test_thinking_that_is_not_shown_goes_back_all_the_same(claude: AnthropicServer, claude_at: Make) -> None:
+    signed = {"type": "signature_delta", "signature": "c2ln"}
+    claude.add(streamed([{"type": "thinking", "thinking": ""}, signed], [{"type": "text", "text": "yes"}]))
+    with pytest.raises(BrokenStream):
+        await answer(claude_at(claude))
+    thought, text = [{"type": "thinking", "thinking": ""}, signed], [{"type": "text", "text": "yes"}]
+    claude.add(streamed(thought, text, stop_reason="end_turn"), T("ok"))
+    first = (await answer(claude_at(claude))).message
+    assert first.reasoning is None
+    await answer(claude_at(claude), request("hi", first, "and?"))
+    back, _ = claude.requests[-1].body["messages"][1]["content"]
+    assert back == {"type": "thinking", "thinking": "", "signature": "c2ln"}
 
 
 async def test_a_model_that_can_t_be_told_not_to_think_is_told_nothing(
@@ -244,40 +344,8 @@ async def test_the_models_are_listed_with_what_the_server_knows_of_them(
     ]
 
 
-@given(st.data())
-def test_any_chunking_of_the_stream_gives_the_same_answer(data: st.DataObject) -> None:
-    """The events of one answer with its deltas cut anywhere: what comes out is the same."""
-    text, thought = data.draw(st.text(min_size=1)), data.draw(st.text(min_size=1))
-    arguments = json.dumps({"a": data.draw(st.text())})
-    assembled = MessagesAnswer()
-    got: list[Any] = []
-    for event in _events(data, thought, text, arguments):
-        got += assembled.feed(event)
-    message = assembled.completed().message
-    assert (message.content, message.reasoning, message.calls()[0].arguments) == (text, thought, arguments)
-    assert "".join(each.text for each in got if isinstance(each, TextDelta)) == text
-
-
-def _events(data: st.DataObject, thought: str, text: str, arguments: str) -> list[dict[str, Any]]:
-    def pieces(whole: str) -> list[str]:
-        cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
-        return [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-
-    def block(index: int, start: dict[str, Any], kind: str, key: str, whole: str) -> list[dict[str, Any]]:
-        deltas = [{"type": kind, key: piece} for piece in pieces(whole)]
-        return [
-            {"type": "content_block_start", "index": index, "content_block": start},
-            *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
-            {"type": "content_block_stop", "index": index},
-        ]
-
-    return [
-        {"type": "message_start", "message": {"usage": {"input_tokens": 1}}},
-        *block(0, {"type": "thinking", "thinking": ""}, "thinking_delta", "thinking", thought),
-        *block(1, {"type": "text", "text": ""}, "text_delta", "text", text),
-        *block(
-            2, {"type": "tool_use", "id": "c1", "name": "x", "input": {}}, "input_json_delta", "partial_json", arguments
-        ),
-        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
-        {"type": "message_stop"},
-    ]
+async def test_the_models_are_listed_page_by_page_to_a_bound(claude: AnthropicServer, claude_at: Make) -> None:
+    claude.listed, claude.page = [f"claude-{n}" for n in range(25)], 3
+    assert [listed.id for listed in await claude_at(claude).models()] == claude.listed
+    claude.page = 2
+    assert len(await claude_at(claude).models()) == 2 * PAGES

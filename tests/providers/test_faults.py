@@ -40,6 +40,7 @@ def test_a_page_instead_of_json_is_cut_to_its_words() -> None:
     [
         ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.", 8192),
         ("prompt is too long: 208310 tokens > 200000 maximum", 200_000),
+        ("input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000, decrease input", 200_000),
         ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096),
         ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
         ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32_768),

@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_adapter.providers.anthropic.answer import MessagesAnswer
 from acp_adapter.providers.chat.answer import ChatAnswer
 from acp_adapter.providers.http import DONE, chunks
 from acp_adapter.providers.port import Completed
@@ -42,6 +44,45 @@ EVENTS = [
 ]
 
 
+def claude(kind: str, **fields: Any) -> str:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields}, ensure_ascii=False)}"
+
+
+def block(index: int, start: dict[str, Any], *deltas: dict[str, Any]) -> list[str]:
+    return [
+        claude("content_block_start", index=index, content_block=start),
+        *(claude("content_block_delta", index=index, delta=delta) for delta in deltas),
+        claude("content_block_stop", index=index),
+    ]
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"type": "text_delta", "text": text}
+
+
+def args(arguments: str) -> dict[str, Any]:
+    return {"type": "input_json_delta", "partial_json": arguments}
+
+
+CLAUDE_EVENTS = [
+    claude("message_start", message={"usage": {"input_tokens": 7}}),
+    claude("ping"),
+    *block(
+        0,
+        {"type": "thinking", "thinking": "", "signature": ""},
+        {"type": "thinking_delta", "thinking": "日本語で考える"},
+        {"type": "signature_delta", "signature": "c2lnbmVk"},
+    ),
+    ": keep-alive",
+    *block(1, {"type": "text", "text": ""}, said("Grüße 🎉"), said("line one\nline two")),
+    *block(2, {"type": "tool_use", "id": "a", "name": "read_file", "input": {}}, args('{"path":'), args('"ü.py"}')),
+    *block(3, {"type": "tool_use", "id": "b", "name": "list_directory", "input": {}}),
+    claude("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 2}),
+    claude("message_stop"),
+]
+STREAMS = {"chat": EVENTS, "anthropic": CLAUDE_EVENTS}
+
+
 class Pieces(httpx.AsyncByteStream):
     def __init__(self, pieces: list[bytes]) -> None:
         self._pieces = pieces
@@ -51,35 +92,38 @@ class Pieces(httpx.AsyncByteStream):
             yield piece
 
 
-async def read(pieces: list[bytes]) -> tuple[list[Any], Completed]:
+async def read(api: str, pieces: list[bytes]) -> tuple[list[Any], Completed]:
     response = httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Pieces(pieces))
-    answer = ChatAnswer()
+    answer = MessagesAnswer() if api == "anthropic" else ChatAnswer()
     deltas, done = [], False
     async for chunk in chunks(response):
         done = chunk is DONE
         deltas += answer.feed(chunk)
-    return deltas, answer.completed(done)
+    return deltas, answer.completed() if isinstance(answer, MessagesAnswer) else answer.completed(done)
 
 
 def told(got: tuple[list[Any], Completed]) -> tuple[Any, ...]:
     """All but the message's own id and time."""
     deltas, completed = got
     message = completed.message
-    return deltas, completed.finish_reason, completed.usage, message.content, message.reasoning, message.tool_calls
+    said = message.content, message.reasoning, message.reasoning_details, message.tool_calls
+    return deltas, completed.finish_reason, completed.usage, *said
 
 
-@given(st.data(), st.sampled_from(["\n", "\r\n"]))
-def test_any_chunking_of_the_bytes_gives_the_same_answer(data: st.DataObject, newline: str) -> None:
-    whole = "".join(line + newline * 2 for line in EVENTS).encode()
+@pytest.mark.parametrize("api", STREAMS)
+@given(data=st.data(), newline=st.sampled_from(["\n", "\r\n"]))
+def test_any_chunking_of_the_bytes_gives_the_same_answer(api: str, data: st.DataObject, newline: str) -> None:
+    whole = "".join(event.replace("\n", newline) + newline * 2 for event in STREAMS[api]).encode()
     cuts = sorted(data.draw(st.sets(st.integers(1, len(whole) - 1), max_size=40)))
     pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-    expected = told(asyncio.run(read([whole])))
-    assert expected[3] == "Grüße 🎉line one\nline two"
-    assert [call["function"]["arguments"] for call in expected[5]] == ['{"path":"ü.py"}', "{}"]
-    assert told(asyncio.run(read(pieces))) == expected
+    expected = told(asyncio.run(read(api, [whole])))
+    assert expected[3:5] == ("Grüße 🎉line one\nline two", "日本語で考える")
+    assert [call["function"]["arguments"] for call in expected[-1]] == ['{"path":"ü.py"}', "{}"]
+    assert told(asyncio.run(read(api, pieces))) == expected
 
 
-def test_one_byte_at_a_time() -> None:
-    whole = "".join(f"{line}\n\n" for line in EVENTS).encode()
+@pytest.mark.parametrize("api", STREAMS)
+def test_one_byte_at_a_time(api: str) -> None:
+    whole = "".join(f"{event}\n\n" for event in STREAMS[api]).encode()
     single = [bytes([byte]) for byte in whole]
-    assert told(asyncio.run(read(single))) == told(asyncio.run(read([whole])))
+    assert told(asyncio.run(read(api, single))) == told(asyncio.run(read(api, [whole])))

@@ -6,7 +6,7 @@
     answer.completed()
 
 Form: Anthropic's Messages API, "Streaming messages": message_start, content_block_start, …_delta, …_stop,
-message_delta, message_stop, and ping.
+message_delta, message_stop, and ping. A server that does not stream answers with one whole `message`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_adapter.errors import BrokenStream
-from acp_adapter.providers.anthropic.request import SIGNED
+from acp_adapter.providers.anthropic.blocks import SIGNED
 from acp_adapter.providers.port import Completed, FinishReason, ReasoningDelta, TextDelta
 from acp_adapter.transcript import Message, ToolCall, Usage
 
@@ -53,6 +53,7 @@ class MessagesAnswer:
     _length: int = 0
     _details: dict[int, Json] = field(factory=dict)
     _calls: dict[int, _Call] = field(factory=dict)
+    _others: set[int] = field(factory=set)
     _counts: Json = field(factory=dict)
     _finish: str | None = None
     _ended: bool = False
@@ -92,10 +93,26 @@ class MessagesAnswer:
         elif kind == "content_block_delta":
             yield from self._delta(event["index"], event["delta"])
         elif kind == "message_delta":
-            self._finish = event["delta"].get("stop_reason") or self._finish
             self._count(event.get("usage"))
+            yield from self._end(event["delta"])
         elif kind == "message_stop":
             self._ended = True
+        elif kind == "message":
+            yield from self._whole(event)
+
+    def _whole(self, message: Json) -> Iterator[TextDelta | ReasoningDelta]:
+        self._count(message.get("usage"))
+        for index, block in enumerate(message["content"]):
+            yield from self._start(index, block)
+        yield from self._end(message)
+        self._ended = True
+
+    def _end(self, end: Json) -> Iterator[TextDelta]:
+        """Why the answer ends; a refusal may explain itself, which is shown in place of what was not said."""
+        self._finish = end.get("stop_reason") or self._finish
+        explanation = (end.get("stop_details") or {}).get("explanation")
+        if explanation:
+            yield from self._say(("\n\n" if self._text else "") + explanation)
 
     def _start(self, index: int, block: Json) -> Iterator[TextDelta | ReasoningDelta]:
         kind = block["type"]
@@ -111,6 +128,8 @@ class MessagesAnswer:
             known = str(block.get("id") or "")
             call_id = known if known and known not in taken else f"toolu_{uuid.uuid4().hex[:24]}"
             self._calls[index] = _Call(call_id, str(block.get("name") or ""), block.get("input") or {})
+        else:
+            self._others.add(index)
 
     def _detail(self, kind: str, **values: Any) -> Json:
         place = [self._length, len(self._calls)]
@@ -118,6 +137,8 @@ class MessagesAnswer:
 
     def _delta(self, index: int, delta: Json) -> Iterator[TextDelta | ReasoningDelta]:
         kind = delta["type"]
+        if index in self._others:
+            return
         if kind == "text_delta":
             yield from self._say(delta["text"])
         elif kind == "thinking_delta":

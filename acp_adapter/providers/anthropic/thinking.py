@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+from attrs import define, field
+
 from acp_adapter.providers.card import Effort
 
 Form = Literal["adaptive", "budget", "none"]
@@ -36,14 +38,52 @@ def efforts_of(model: str) -> tuple[Effort, ...]:
     return () if form_of(model) == "none" else ("off", "low", "medium", "high")
 
 
-def settings_of(form: Form, effort: Effort | None, max_tokens: int) -> dict[str, Any]:
-    """The fields of a request that say how much to think; none where nothing is said."""
-    if form == "adaptive":
+@define(eq=False)
+class Thinking:
+    """How one model is told how much to think, and what its server has refused of that: see `adapt`."""
+
+    known: Form
+    form: Form = field(init=False)
+    _off_is_silent: bool = False
+    _display: bool = True
+    _effort: bool = True
+
+    def __attrs_post_init__(self) -> None:
+        self.form = self.known
+
+    def settings(self, form: Form, effort: Effort | None, max_tokens: int) -> dict[str, Any]:
+        """The fields of a request that say how much to think; none where nothing is said."""
+        if form == "adaptive":
+            return self._adaptive(effort)
+        budget = min(BUDGETS.get(effort, 0) if effort else 0, max_tokens - SMALLEST)
+        if form == "none" or budget < SMALLEST:
+            return {}
+        return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+    def adapt(self, complaint: str, effort: Effort | None) -> bool:
+        """Say it differently from now on; whether there is another way.
+
+        Without what the complaint names, then nothing in place of `disabled`, then the other form, then nothing.
+        """
+        complaint = complaint.lower()
+        if "display" in complaint and self._display:
+            self._display = False
+        elif re.search(r"effort|output_config", complaint) and self._effort:
+            self._effort = False
+        elif "thinking" not in complaint:
+            return False
+        elif effort == "off" and not self._off_is_silent:
+            self._off_is_silent = True
+        elif self.form == "none":
+            return False
+        else:
+            other: Form = "budget" if self.known == "adaptive" else "adaptive"
+            self.form = other if self.form == self.known else "none"
+        return True
+
+    def _adaptive(self, effort: Effort | None) -> dict[str, Any]:
         if effort == "off":
-            return {"thinking": {"type": "disabled"}}
-        settings: dict[str, Any] = {"thinking": {"type": "adaptive", "display": "summarized"}}
-        return settings | ({"output_config": {"effort": effort}} if effort else {})
-    budget = min(BUDGETS.get(effort, 0) if effort else 0, max_tokens - SMALLEST)
-    if form == "none" or budget < SMALLEST:
-        return {}
-    return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+            return {} if self._off_is_silent else {"thinking": {"type": "disabled"}}
+        display = {"display": "summarized"} if self._display else {}
+        settings: dict[str, Any] = {"thinking": {"type": "adaptive", **display}}
+        return settings | ({"output_config": {"effort": effort}} if effort and self._effort else {})
