@@ -38,14 +38,13 @@ class ProjectDefaults:
     @classmethod
     def of(cls, cwd: Path, config: Config) -> ProjectDefaults:
         """Those that hold in `cwd`. Never raises for what a project wrote. Reads at most one small file."""
-        path = next((found for found in _places(cwd) if found.is_file()), None)
+        path = next((found for found in _places(cwd) if os.path.isfile(found)), None)  # noqa: PTH113  (never raises)
         if path is None:
             return cls()
         try:
-            table = _read(path)
-        except (OSError, ValueError) as fault:
-            return cls(problems=(f"{path} can't be used ({fault}), so it is ignored.",))
-        return _checked(table, path, _is_trusted(path.parent, config))
+            return _checked(_read(path), path, _is_trusted(path.parent, config))
+        except (OSError, ValueError, ArithmeticError, RecursionError) as fault:
+            return cls(problems=(f"{path} can't be used ({str(fault)[:200]}), so it is ignored.",))
 
     def lowered(self, own: Mapping[str, float]) -> dict[str, float]:
         """The user's budgets, and the project's where they are smaller or the user has none."""

@@ -25,6 +25,8 @@ from attrs import field, frozen
 SKILL = "SKILL.md"
 LARGEST = 100_000
 """Bytes of one file."""
+FRONT = 4_000
+"""Characters of a front matter: it is read whenever a session begins."""
 MOST = 100
 """Files of one folder that are looked at."""
 DESCRIBED = 1_000
@@ -106,11 +108,18 @@ def _files(cwd: Path, home: Path, user_home: Path) -> Iterator[tuple[Path, Liter
 
 
 def _skills(folder: Path) -> list[Path]:
-    return [found / SKILL for found in _entries(folder) if (found / SKILL).is_file()]
+    return [found / SKILL for found in _entries(folder) if _is_file(found / SKILL)]
 
 
 def _prompts(folder: Path) -> list[Path]:
-    return [found for found in _entries(folder) if found.suffix == ".md" and found.is_file()]
+    return [found for found in _entries(folder) if found.suffix == ".md" and _is_file(found)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a link to a name that can't be one
+        return False
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -152,11 +161,16 @@ def _parted(text: str) -> tuple[dict[str, Any], str]:
     found = _FRONT.match(text)
     if not found:
         return {}, text
+    if len(found[1]) > FRONT:
+        raise ValueError(f"its front matter is longer than {FRONT} characters")
     import yaml  # 20 ms, and only where there is a front matter
 
     try:
-        front = yaml.safe_load(found[1]) or {}
-    except yaml.YAMLError as fault:
+        # Texts stay texts, and nothing refers to something else: a few lines could grow to gigabytes.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(found[1], yaml.SafeLoader)):
+            raise ValueError("its front matter has aliases")
+        front = yaml.load(found[1], yaml.BaseLoader) or {}
+    except (yaml.YAMLError, RecursionError, TypeError) as fault:
         raise ValueError(f"its front matter is no YAML ({' '.join(str(fault).split())[:120]})") from fault
     if not isinstance(front, dict):
         raise ValueError("its front matter is no mapping")

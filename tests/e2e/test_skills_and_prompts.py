@@ -128,3 +128,23 @@ async def advertised(client: RawClient, session: str, name: str) -> list[dict[st
 
     await client.until(lambda: bool(found()), f"/{name}", 10)
     return found()
+
+
+async def test_no_file_of_a_project_keeps_a_session_from_beginning(lab: Lab) -> None:
+    aliases = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 'x'}]\n" for n in range(9))
+    fronts = [
+        "description: !!bool x",
+        "description: !!timestamp x",
+        "description: " + "[" * 3_000,
+        aliases,
+        "x" * 9_000,
+    ]
+    for number, front in enumerate(fronts):
+        put(lab.project / f".acp-adapter/prompts/p{number}.md", f"---\n{front}\n---\nWords.")
+    (lab.project / ".acp-adapter/prompts/long.md").symlink_to("x" * 300)
+    put(lab.project / ".acp-adapter.toml", "a = " + "[" * 5_000)
+    client = await lab.start()
+    session = await client.new(lab.project)
+    assert "has aliases" in (await client.prompt(session, "/help")).text
+    (lab.project / ".acp-adapter.toml").write_text("[budget]\nsession_tokens = " + "9" * 400, "utf-8")
+    await client.new(lab.project)
