@@ -64,6 +64,7 @@ class Room:
         shares = self._shares(provider, refusal)
         if shares is None or (refusal is None and self._fits(shares, provider)):
             return
+        self._check_last(shares)
         if await self._trimmed(shares, provider) and self._fits(shares, provider):
             return
         self._check_worth_trying(shares, provider, refusal)
@@ -155,8 +156,7 @@ class Room:
         if shares.beside + self.context.sizes.of(messages) > shares.limit:
             raise ContextTooLong("The conversation does not fit the model's window, not even compacted.")
 
-    def _check_worth_trying(self, shares: Shares, provider: Provider, refusal: ContextTooLong | None) -> None:
-        """What no summary can help with, and a summary that failed just now, are errors at once."""
+    def _check_last(self, shares: Shares) -> None:
         messages = self.transcript.messages
         last = self.context.sizes.of(messages[-1:]) if messages and messages[-1].role == "user" else 0
         if last > shares.limit - shares.beside:
@@ -165,7 +165,10 @@ class Room:
                 f"instructions and tools, which take {shares.beside:,}. Send less of it, or choose a model with a "
                 "larger window."
             )
-        if refusal and len(messages) < 2:
+
+    def _check_worth_trying(self, shares: Shares, provider: Provider, refusal: ContextTooLong | None) -> None:
+        """What no summary can help with, and a summary that failed just now, are errors at once."""
+        if refusal and len(self.transcript.messages) < 2:
             raise refusal
         if shares.beside > shares.window:
             raise ContextTooLong(
