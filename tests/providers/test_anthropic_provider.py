@@ -23,6 +23,7 @@ from acp_adapter.errors import (
     ProviderUnreachable,
 )
 from acp_adapter.providers.anthropic.provider import PAGES, AnthropicProvider
+from acp_adapter.providers.anthropic.request import THOUGHTS
 from acp_adapter.providers.card import Listed, ModelCard
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
 from acp_adapter.transcript import Usage
@@ -325,12 +326,16 @@ async def test_thinking_that_is_not_shown_goes_back_all_the_same(claude: Anthrop
     assert back == {"type": "thinking", "thinking": "", "signature": "c2ln"}
 
 
-async def test_a_model_that_can_t_be_told_not_to_think_is_told_nothing(
+async def test_a_model_that_can_t_be_told_not_to_think_is_told_to_think_little_and_given_room_for_it(
     claude: AnthropicServer, claude_at: Make
 ) -> None:
     claude.add(ERR(400, '"thinking.type.disabled" is not supported for this model.'), T("fine"))
-    assert (await answer(claude_at(claude), request("hi", effort="off"))).message.content == "fine"
-    assert "thinking" not in claude.requests[-1].body
+    assert (await answer(claude_at(claude), request("hi", effort="off", max_tokens=60))).message.content == "fine"
+    refused, sent = (asked.body for asked in claude.requests)
+    assert (refused["thinking"], refused["max_tokens"]) == ({"type": "disabled"}, 60)
+    assert "thinking" not in sent
+    assert sent["output_config"] == {"effort": "low"}
+    assert sent["max_tokens"] == 60 + THOUGHTS
 
 
 async def test_the_models_are_listed_with_what_the_server_knows_of_them(

@@ -1,4 +1,6 @@
-"""The OpenAI form against a real server of it: llama.cpp's own, with the embedded model's weights. Heavy:
+"""The forms of OpenAI and Anthropic against a real server of both: llama.cpp's own, with the embedded model's weights.
+
+Heavy:
 
 pytest -m heavy tests/providers/test_llama_server.py
 """
@@ -14,7 +16,9 @@ from attrs import evolve, frozen
 
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError, ContextTooLong, ProviderAuthFailed
+from acp_adapter.providers.anthropic.provider import AnthropicProvider
 from acp_adapter.providers.chat.provider import ChatProvider
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.local.child import Child
 from acp_adapter.providers.local.provider import LocalProvider
 from acp_adapter.transcript import Message
@@ -24,6 +28,7 @@ from tests.providers.calls import answer, request
 from tests.providers.cases import CASES
 
 KEY = "k-1234567890"
+APIS: dict[str, type[HostedProvider]] = {"chat": ChatProvider, "anthropic": AnthropicProvider}
 
 pytestmark = [
     pytest.mark.heavy,
@@ -62,20 +67,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         child.end()
 
 
-@pytest.fixture
-async def provider(server: Server) -> AsyncIterator[ChatProvider]:
-    provider = ChatProvider("llama", "embedded", server.url, KEY)
+@pytest.fixture(params=APIS)
+async def provider(request: pytest.FixtureRequest, server: Server) -> AsyncIterator[HostedProvider]:
+    provider = APIS[request.param]("llama", "embedded", server.url, KEY)
     yield provider
     await provider.aclose()
 
 
 @pytest.mark.parametrize("case", sorted(CASES))
-async def test_every_conversation_is_taken(provider: ChatProvider, case: str) -> None:
+async def test_every_conversation_is_taken(provider: HostedProvider, case: str) -> None:
     """Pictures and sounds are refused by this model, and then sent in words."""
     assert (await answer(provider, evolve(CASES[case], max_tokens=8))).usage
 
 
-async def test_the_beginning_of_a_long_conversation_is_read_once(provider: ChatProvider) -> None:
+async def test_the_beginning_of_a_long_conversation_is_read_once(provider: HostedProvider) -> None:
     history: list[str | Message] = ["Remember the word zebra. " * 40, Message("assistant", "I do."), "and now?"]
     first = await answer(provider, request(*history, max_tokens=4))
     more = [*history, first.message, "and then?"]
@@ -84,14 +89,15 @@ async def test_the_beginning_of_a_long_conversation_is_read_once(provider: ChatP
     assert second.usage.cache_read_tokens > 200
 
 
-async def test_what_does_not_fit_is_told_as_too_long(provider: ChatProvider) -> None:
+async def test_what_does_not_fit_is_told_as_too_long(provider: HostedProvider) -> None:
     with pytest.raises(ContextTooLong):
         await answer(provider, request("one two three four five " * 2_000, max_tokens=4))
     assert await answer(provider, request("hello", max_tokens=4))
 
 
-async def test_a_wrong_key_is_told_as_one(server: Server) -> None:
-    provider = ChatProvider("llama", "embedded", server.url, "another")
+@pytest.mark.parametrize("api", APIS)
+async def test_a_wrong_key_is_told_as_one(server: Server, api: str) -> None:
+    provider = APIS[api]("llama", "embedded", server.url, "another")
     with pytest.raises(ProviderAuthFailed):
         await answer(provider, request("hello"))
     await provider.aclose()

@@ -35,6 +35,8 @@ LOOKBACK = 20
 """Blocks before a marker, itself included, among which the API looks for an earlier entry of its cache."""
 MAX_TOKENS = 32_000
 """Of an answer, where neither the caller nor the model's card says how many."""
+THOUGHTS = 4_096
+"""Tokens on top for a model that thinks although it was asked not to."""
 LEAST_ROOM = 4_096
 """Tokens; with less left for an answer the conversation has to get shorter."""
 FIRST = [{"type": "text", "text": "[The conversation so far begins with the assistant.]"}]
@@ -104,16 +106,20 @@ class MessagesEncoder:
         return {"name": name, "description": description, "input_schema": schema}
 
     def _last(self, request: ModelRequest) -> dict[str, Any]:
-        most = min(request.max_tokens or MAX_TOKENS, self.max_output or MAX_TOKENS)
-        if request.max_tokens is None and self.max_output:
-            most = self.max_output
-        if self._room and self._room[0]() is request:
-            most = min(most, self._room[1])
+        most = self._most(request)
         form = self._thinking.form
         if form == "budget" and self._is_unsigned(request.messages):
             form = "none"
         settings = self._thinking.settings(form, request.effort, most)
         return {"max_tokens": most, **settings, **(CACHED if self._caching == "automatic" else {})}
+
+    def _most(self, request: ModelRequest) -> int:
+        """How many tokens the answer may have, its thinking included."""
+        most = request.max_tokens or self.max_output or MAX_TOKENS
+        if request.max_tokens and request.effort == "off" and not self._thinking.can_be_off:
+            most += THOUGHTS
+        room = self._room[1] if self._room and self._room[0]() is request else most
+        return min(most, room, self.max_output or most)
 
     def _messages(self, messages: Sequence[Message]) -> bytes:
         turns = [turn for turn in (self._turn(*each) for each in with_ids(messages)) if turn.count]

@@ -44,7 +44,7 @@ class Thinking:
 
     known: Form
     form: Form = field(init=False)
-    _off_is_silent: bool = False
+    can_be_off: bool = True
     _display: bool = True
     _effort: bool = True
 
@@ -63,7 +63,7 @@ class Thinking:
     def adapt(self, complaint: str, effort: Effort | None) -> bool:
         """Say it differently from now on; whether there is another way.
 
-        Without what the complaint names, then nothing in place of `disabled`, then the other form, then nothing.
+        Without what the complaint names, then little in place of no thinking, then the other form, then nothing.
         """
         complaint = complaint.lower()
         if "display" in complaint and self._display:
@@ -72,8 +72,8 @@ class Thinking:
             self._effort = False
         elif "thinking" not in complaint:
             return False
-        elif effort == "off" and not self._off_is_silent:
-            self._off_is_silent = True
+        elif effort == "off" and self.can_be_off:
+            self.can_be_off = False
         elif self.form == "none":
             return False
         else:
@@ -82,8 +82,10 @@ class Thinking:
         return True
 
     def _adaptive(self, effort: Effort | None) -> dict[str, Any]:
+        if effort == "off" and self.can_be_off:
+            return {"thinking": {"type": "disabled"}}
         if effort == "off":
-            return {} if self._off_is_silent else {"thinking": {"type": "disabled"}}
+            return {"output_config": {"effort": "low"}} if self._effort else {}
         display = {"display": "summarized"} if self._display else {}
         settings: dict[str, Any] = {"thinking": {"type": "adaptive", **display}}
         return settings | ({"output_config": {"effort": effort}} if effort and self._effort else {})
