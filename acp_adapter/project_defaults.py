@@ -1,8 +1,9 @@
-"""What a project asks for: `.acp-adapter.toml` in the session's folder, or above it up to the repository's root.
+"""What a project asks for: `.acp-adapter.toml` in the session's folder, or above it up to the repository's root or, in
+no repository, up to the user's own folder.
 
 It may choose a model of those that are set up, how much it reasons, a stricter mode and smaller budgets. It grants
-nothing: a mode in which less is asked counts only in a folder that the user's own config.toml trusts, and addresses,
-keys and commands are not read from it at all.
+nothing: a mode in which less is asked counts only in a folder that the user's own config.toml trusts, a script in the
+place of a model never, and addresses, keys and commands are not read from it at all.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ STRICT = ("ask", "plan")
 MODES = (*STRICT, "accept_edits", "bypass")
 EFFORTS = ("off", "low", "medium", "high")
 KEYS = ("model", "effort", "mode", "budget")
+NAMED = 5
+"""Keys that are named where they are not read; who writes more of them need not read them all in a panel."""
 
 
 @frozen
@@ -38,7 +41,8 @@ class ProjectDefaults:
     @classmethod
     def of(cls, cwd: Path, config: Config) -> ProjectDefaults:
         """Those that hold in `cwd`. Never raises for what a project wrote. Reads at most one small file."""
-        path = next((found for found in _places(cwd) if os.path.isfile(found)), None)  # noqa: PTH113  (never raises)
+        places = _places(cwd, config.user_home)
+        path = next((found for found in places if os.path.isfile(found)), None)  # noqa: PTH113  (never raises)
         if path is None:
             return cls()
         try:
@@ -55,11 +59,13 @@ class ProjectDefaults:
         }
 
 
-def _places(cwd: Path) -> Iterator[Path]:
-    """The folder itself; and those above it, where one of them is a repository's root, up to that one."""
+def _places(cwd: Path, home: Path) -> Iterator[Path]:
+    """The folder itself, and those above it up to where a repository or the user's own folder begins. Outside of both
+    only the folder itself: what lies above belongs to others."""
     above = [cwd, *cwd.parents]
-    root = next((at for at, folder in enumerate(above) if (folder / ".git").exists()), 0)
-    yield from (folder / NAME for folder in above[: root + 1])
+    tops = (at for at, folder in enumerate(above) if folder == home or os.path.lexists(folder / ".git"))  # never raises
+    top = next(tops, 0)
+    yield from (folder / NAME for folder in above[: top + 1])
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -80,20 +86,35 @@ def _is_trusted(folder: Path, config: Config) -> bool:
 
 
 def _checked(table: dict[str, Any], path: Path, trusted: bool) -> ProjectDefaults:
-    problems = [f"{path}: {key} is not read from a project's file." for key in table if key not in KEYS]
+    problems = _unread([key for key in table if key not in KEYS], path)
     model, effort, mode = (_text(table, key, path, problems) for key in ("model", "effort", "mode"))
     if model and not all(model.partition(":")):
-        problems.append(f"{path}: model must be provider:model, not {model!r}; it is ignored.")
+        problems.append(f"{path}: model must be provider:model, not {_brief(model)}; it is ignored.")
+        model = None
+    if model and model.startswith("scripted:"):
+        problems.append(f"{path}: a project may not put a script in the place of a model; it is ignored.")
         model = None
     if effort and effort not in EFFORTS:
-        problems.append(f"{path}: effort must be one of {', '.join(EFFORTS)}, not {effort!r}; it is ignored.")
+        problems.append(f"{path}: effort must be one of {', '.join(EFFORTS)}, not {_brief(effort)}; it is ignored.")
         effort = None
     if mode and mode not in (MODES if trusted else STRICT):
         known = mode in MODES
         why = f'a project may not choose it unless config.toml trusts its folder: trusted = ["{path.parent}"]'
-        problems.append(f"{path}: mode {mode!r} is ignored: {why if known else 'there is no such mode'}.")
+        problems.append(f"{path}: mode {_brief(mode)} is ignored: {why if known else 'there is no such mode'}.")
         mode = None
     return ProjectDefaults(model, effort, mode, _budget(table, path, problems), tuple(problems))
+
+
+def _unread(keys: list[str], path: Path) -> list[str]:
+    if not keys:
+        return []
+    named = ", ".join(map(_brief, keys[:NAMED])) + (f" and {len(keys) - NAMED} more" if len(keys) > NAMED else "")
+    return [f"{path}: not read from a project's file: {named}. It may have {', '.join(KEYS)}."]
+
+
+def _brief(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:59] + "…"
 
 
 def _text(table: dict[str, Any], key: str, path: Path, problems: list[str]) -> str | None:
@@ -105,11 +126,14 @@ def _text(table: dict[str, Any], key: str, path: Path, problems: list[str]) -> s
 
 
 def _budget(table: dict[str, Any], path: Path, problems: list[str]) -> dict[str, float]:
-    found = {}
     given = table.get("budget", {})
-    for name, value in given.items() if isinstance(given, dict) else ():
-        if name in BUDGETS and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-            found[name] = float(value)
-        else:
-            problems.append(f"{path}: [budget] may have {', '.join(BUDGETS)}, each more than 0; {name} is ignored.")
+    found = {name: float(given[name]) for name in BUDGETS if isinstance(given, dict) and _is_amount(given.get(name))}
+    wrong = [name for name in given if name not in found] if isinstance(given, dict) else [given]
+    if wrong:
+        may = f"[budget] may have {', '.join(BUDGETS)}, each more than 0"
+        problems.append(f"{path}: {may}; ignored: {', '.join(map(_brief, wrong[:NAMED]))}.")
     return found
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

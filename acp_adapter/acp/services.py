@@ -16,6 +16,7 @@ from acp_adapter.agent.rules_file import Rules
 from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.config import Config
 from acp_adapter.ledger.worker import Ledger
+from acp_adapter.project_defaults import ProjectDefaults
 from acp_adapter.providers.secrets import redactor_of
 from acp_adapter.redaction import Redactor
 from acp_adapter.tools import background, processes
@@ -57,6 +58,13 @@ class Services:
     def repertoire(self, cwd: Path) -> Repertoire:
         """Skills and custom prompts that hold in `cwd`, as they are now. Reads files: not for the event loop."""
         return Repertoire.of(cwd, self.config.home, self.config.user_home, self.commands)
+
+    def budgets(self, cwd: Path) -> Mapping[str, float]:
+        """What may be used in `cwd`, as config.toml and the project say now; a config.toml that became wrong lifts no
+        limit. Reads files: not for the event loop."""
+        now = Config.load({**self.config.environ, "ACP_ADAPTER_HOME": str(self.config.home)})
+        own = self.config.budget if now.problems else now.budget
+        return ProjectDefaults.of(cwd, self.config).lowered(own)
 
     async def end_children(self, session_id: str) -> None:
         """End what the session's commands left running in the background, and drop their output."""

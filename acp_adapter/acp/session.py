@@ -33,7 +33,7 @@ from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
 from acp_adapter.agent.projection import events_since
 from acp_adapter.agent.room import Failed
-from acp_adapter.errors import AuthRequired, InvalidParams, LedgerError, LedgerUnavailable
+from acp_adapter.errors import AuthRequired, BudgetSpent, InvalidParams, LedgerError, LedgerUnavailable
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.tools.mcp.servers import McpServer, merged
 from acp_adapter.tools.mcp.session_servers import SessionServers
@@ -71,12 +71,19 @@ class SessionState:
     greetings: list[Noticed] = field(factory=list)
     options_changed: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
+    budget: Budget = field(init=False)
     turns: Turns = field(init=False)
     _helpers: DelegateTask = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.turns = Turns(self._alone)
         self.chosen.changed = lambda: self.options_changed()
+        self.budget = Budget(
+            self.limits,
+            current=lambda: asyncio.to_thread(self.services.budgets, self.cwd),
+            spent=lambda: self.services.ledger(SessionDB.spent, self.id),
+            emit=self.emit,
+        )
         gate = Gate(lambda: self.mode, self.workspace, lambda: self.services.rules(self.cwd), self.client.ask)
         self.agent = AIAgent(
             choose=self.chosen.provider,
@@ -88,7 +95,7 @@ class SessionState:
             emit=self.emit,
             max_steps=self.services.config.max_steps,
             effort=lambda: self.chosen.effort,
-            budget=Budget(self.limits, lambda: self.services.ledger(SessionDB.spent, self.id), self.emit),
+            budget=self.budget,
         )
         self.agent.context.cost = self.cost
         self.agent.room.failed = self.failed_summary
@@ -154,10 +161,13 @@ class SessionState:
     async def set_model(self, model: str | None) -> None:
         """Change the model from the next turn on; None is the automatic choice. Raises LedgerError."""
         await self.chosen.set(Wanted.of(model))
+        if standing := self.standing():
+            self.emit(standing)
 
     def standing(self) -> UsageChanged | None:
         """How full the window is and what the session has cost, where that is known without asking the model."""
-        return self.agent.context.standing(self.chosen.card.context_window) if self.history else None
+        model, window = self.chosen.wanted.model or "", self.chosen.card.context_window
+        return self.agent.context.standing(model, window) if self.history else None
 
     @property
     def additional(self) -> list[str]:
@@ -181,6 +191,7 @@ class SessionState:
         )
         self.workspace.cwd, self.workspace.roots = folders[0], list(roots)
         self.servers.cwd = folders[0]
+        await self.budget.renew()
 
     async def compact(self, focus: str | None) -> StopReason:
         """Compact in turn. Raises ProviderError, ContextTooLong or LedgerError."""
@@ -251,7 +262,9 @@ class SessionState:
 
     async def _improve_title(self, prompt: Message) -> None:
         provider = await self.chosen.provider()
-        self.title.improve(prompt, self.history[-1], provider, self.agent.context.charge(provider))
+        with contextlib.suppress(BudgetSpent):
+            await self.budget.check(provider)
+            self.title.improve(prompt, self.history[-1], provider, self.agent.context.charge(provider))
 
     async def _equip(self) -> None:
         """Give the turn the tools of the MCP servers that are there."""

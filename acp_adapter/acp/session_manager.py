@@ -148,7 +148,8 @@ class SessionManager:
         cwd = Path(row.cwd or Path.home())
         folders = [cwd, *(Path(folder) for folder in config.get("additional_directories", ()))]
         transcript = Transcript(session_id, ledger, messages)
-        session = self._enter(session_id, row, transcript, folders, await self._project(cwd, new=False))
+        cost = (await ledger(SessionDB.spent, session_id)).session_cost or None
+        session = self._enter(session_id, row, transcript, folders, await self._project(cwd, new=False), cost)
         await session.use_servers(())
         return session
 
@@ -164,8 +165,10 @@ class SessionManager:
         transcript: Transcript,
         folders: Sequence[Path],
         project: ProjectDefaults,
+        cost: float | None = None,
     ) -> SessionState:
-        """`row` is where the conversation goes on; `session_id` is the id that the editor knows it by."""
+        """`row` is where the conversation goes on; `session_id` is the id that the editor knows it by; `cost` is what
+        it has cost so far, in US dollars, None where nobody knows."""
         client, emit = self._client_of(session_id), self._emit_of(session_id)
         wanted = Wanted(row.model_config.get("provider"), row.model, row.model_config.get("base_url"))
         roots = _resolved(folders)
@@ -181,7 +184,7 @@ class SessionManager:
             chosen=ChosenModel(session_id, self._services, emit, wanted, _effort(row.model_config.get("effort"))),
             title=Title(session_id, self._services.ledger, emit, row.title),
             mode=_mode(row.model_config.get("mode")),
-            cost=row.estimated_cost_usd or None,
+            cost=cost,
             limits=project.lowered(self._services.config.budget),
             failed_summary=_failed(row.model_config.get("failed_summary")),
             greetings=[Noticed("warning", problem) for problem in project.problems],

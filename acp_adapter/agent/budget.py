@@ -37,30 +37,42 @@ class Spent(Protocol):
 
 @define(eq=False)
 class Budget:
-    """`limits` holds those of `acp_adapter.config.BUDGETS` that are set; `spent` asks the ledger.
+    """`limits` holds those of `acp_adapter.config.BUDGETS` that are set, `current` reads them anew, `spent` asks the
+    ledger.
 
-    Each warning is given once a session.
+    Where none is set, nothing is asked and nothing read. Each warning is given once a session.
     """
 
     limits: Mapping[str, float]
+    current: Callable[[], Awaitable[Mapping[str, float]]]
     spent: Callable[[], Awaitable[Spent]]
     emit: Callable[[TurnEvent], None]
     _told: set[str] = field(factory=set)
 
     async def check(self, provider: Provider) -> None:
-        """Raises BudgetSpent, a sentence that says which budget, how much of it, and how to go on."""
+        """Raises BudgetSpent, a sentence that says which budget, how much of it, and how to go on.
+
+        A limit that was raised meanwhile counts at once.
+        """
         if not self.limits:
             return
         self._tell_unpriced(provider)
-        for name, used in self._used(await self.spent()):
+        spent = await self.spent()
+        if any(used >= self.limits[name] for name, used in self._used(spent)):
+            await self.renew()
+        for name, used in self._used(spent):
             limit = self.limits[name]
             if used >= limit:
                 raise BudgetSpent(
                     f"The budget for {WORDS[name]} is spent: {_amount(name, used)} of {_amount(name, limit)}. All that "
-                    f"was done is kept. To go on, raise {name} under [budget] in config.toml and start the agent anew."
+                    f"was done is kept. To go on, raise {name} under [budget] in config.toml, then prompt again."
                 )
             if used >= limit * WARNED_AT:
                 self._tell(name, f"{_amount(name, used)} of the {_amount(name, limit)} for {WORDS[name]} are used")
+
+    async def renew(self) -> None:
+        """Take the limits as they are set now."""
+        self.limits = await self.current()
 
     def _used(self, spent: Spent) -> Iterator[tuple[str, float]]:
         known: dict[str, float] = {

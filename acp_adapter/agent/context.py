@@ -41,7 +41,7 @@ class Context:
         return ModelRequest(
             self.system_prompt,
             self._pairing.of(self.transcript.messages),
-            self._specs(provider),
+            self._specs(provider.model),
             effort=effort if effort in provider.card.efforts else None,
             session=self.transcript.session_id,
         )
@@ -50,30 +50,32 @@ class Context:
         """Take in what the provider counted for the last request and its answer, and tell the user."""
         if usage is None:
             return
-        if usage.cost is not None:
-            self.cost = (self.cost or 0.0) + usage.cost
+        self.spend(usage.cost)
         used = usage.input_tokens + usage.output_tokens
         messages = self.transcript.messages
         self._counted = (messages[-1], used)
-        self.sizes.correct(messages, len(messages) - 1, self._beside(provider), usage.input_tokens)
+        self.sizes.correct(messages, len(messages) - 1, self._beside(provider.model), usage.input_tokens)
         self._tell(used, provider)
+
+    def spend(self, cost: float | None) -> None:
+        """Add to what the session has cost; None is what nobody knows."""
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
 
     def made_shorter(self, provider: Provider) -> None:
         """The conversation is another now: what was counted holds no longer."""
         self._counted = None
         self._tell(self.size(provider), provider)
 
-    def standing(self, window: int | None) -> UsageChanged | None:
-        """How full the window is, about, before the model was asked anything; None where the window is not known."""
-        size = self.sizes.of(self.transcript.messages) + self.sizes.text(self.system_prompt)
-        return UsageChanged(size, window, self.cost) if window else None
+    def standing(self, model: str, window: int | None) -> UsageChanged | None:
+        """How full that model's window is, about, without asking it; None where the window is not known."""
+        return UsageChanged(self._size(model), window, self.cost) if window else None
 
     def charge(self, provider: Provider) -> Callable[[Usage, str], Awaitable[None]]:
         """Counts a small call to that model with what the session costs."""
 
         async def charged(usage: Usage, task: str) -> None:
-            if usage.cost is not None:
-                self.cost = (self.cost or 0.0) + usage.cost
+            self.spend(usage.cost)
             await self.transcript.charge(usage, task=task, model=provider.model, provider=provider.name)
 
         return charged
@@ -81,8 +83,11 @@ class Context:
     def size(self, provider: Provider) -> int:
         """Tokens that the next request will hold, about: what was counted last and what came since, or an estimate of
         all of it where that is more."""
+        return self._size(provider.model)
+
+    def _size(self, model: str) -> int:
         messages = self.transcript.messages
-        everything = self.sizes.between(messages, 0, len(messages)) + self.beside(provider)
+        everything = self.sizes.between(messages, 0, len(messages)) + self.sizes.corrected(self._beside(model))
         if self._counted:
             message, used = self._counted
             since = next((at for at in range(len(messages) - 1, -1, -1) if messages[at] is message), None)
@@ -92,18 +97,18 @@ class Context:
 
     def beside(self, provider: Provider) -> int:
         """Tokens of what stands in a request beside the messages, about."""
-        return self.sizes.corrected(self._beside(provider))
+        return self.sizes.corrected(self._beside(provider.model))
 
-    def _beside(self, provider: Provider) -> int:
+    def _beside(self, model: str) -> int:
         specs, tokens = self._described
-        if (described := self._specs(provider)) != specs:
+        if (described := self._specs(model)) != specs:
             words = [[spec.name, spec.description, spec.parameters] for spec in described]
             tokens = estimated(encoded(words).decode())
             self._described = described, tokens
         return estimated(self.system_prompt) + tokens
 
-    def _specs(self, provider: Provider) -> Sequence[ToolSpec]:
-        suited = suited_to(provider.model, self.tools())
+    def _specs(self, model: str) -> Sequence[ToolSpec]:
+        suited = suited_to(model, self.tools())
         return [ToolSpec(tool.name, tool.description, tool.parameters) for tool in suited.values()]
 
     def _tell(self, used: int, provider: Provider) -> None:

@@ -94,6 +94,8 @@ class DelegateTask:
                 stop = await helper.run_turn(Message("user", args["task"]))
             except AcpAdapterError as fault:
                 raise ToolError(f"The helper failed: {fault.message} What it did is in session {helper_id}.") from fault
+            finally:
+                self.parent.context.spend(helper.context.cost)
             return await self._report(helper, stop, story)
 
     async def _session(self, ctx: ToolContext) -> str:

@@ -166,8 +166,7 @@ class AIAgent:
         self._check_effort(provider)
         runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit, self.announced)
         for _ in range(self.max_steps):
-            if self.budget:
-                await self.budget.check(provider)
+            await self._check_budget(provider)
             completed = await self._model_step_with_room(provider)
             if completed.message.tool_calls and completed.finish_reason not in ("length", "content_filter"):
                 await runner.run(completed.message.calls())
@@ -189,8 +188,14 @@ class AIAgent:
             self.emit(Noticed("warning", title, "Its own default is used."))
 
     async def compact(self, focus: str | None = None) -> None:
-        """Put the older part of the conversation into a summary now; see `Room.compact`."""
-        await self.room.compact(await self.choose(), focus)
+        """Put the older part of the conversation into a summary now; see `Room.compact`. Raises BudgetSpent too."""
+        provider = await self.choose()
+        await self._check_budget(provider)
+        await self.room.compact(provider, focus)
+
+    async def _check_budget(self, provider: Provider) -> None:
+        if self.budget:
+            await self.budget.check(provider)
 
     async def _model_step_with_room(self, provider: Provider) -> Completed:
         """A model step, compacted before the window is full, and once more where the provider says that it is."""

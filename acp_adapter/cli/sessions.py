@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         page = db.list_sessions(cwd=cwd, limit=args.limit, sources=config.sources)
         if args.json:
             for listed in page.sessions:
-                print(json.dumps(facts(listed), ensure_ascii=False))
+                print(json.dumps(facts(listed, _cost(db, listed)), ensure_ascii=False))
         else:
             print("\n".join(_picture(db, page, args, cwd)))
     return 0
@@ -72,13 +72,20 @@ def _picture(db: SessionDB, page: Page, args: argparse.Namespace, cwd: str | Non
         short = short_length(page.sessions)
         yield from tree_lines(db, page.sessions, lambda listed: _leaf(listed, short))
     else:
-        yield from table_lines(page.sessions, with_folder=cwd is None)
+        costs = [_cost(db, listed) for listed in page.sessions]
+        yield from table_lines(page.sessions, costs, with_folder=cwd is None)
     if page.next_cursor:
         yield f"… and older ones: --limit {2 * args.limit} shows more."
 
 
-def facts(listed: ListedSession) -> dict[str, Any]:
-    """One conversation for programs. Times are ISO 8601 in UTC; `parent` is null for what is no branch."""
+def _cost(db: SessionDB, listed: ListedSession) -> float | None:
+    """US dollars for the whole conversation, helper calls included, as far as prices are known; None for nothing."""
+    return db.spent(listed.id).session_cost or None
+
+
+def facts(listed: ListedSession, cost: float | None) -> dict[str, Any]:
+    """One conversation for programs. Times are ISO 8601 in UTC; `parent` is null for what is no branch, `cost_usd` for
+    what cost nothing that is known."""
     session = listed.session
     return {
         "session_id": listed.id,
@@ -86,6 +93,7 @@ def facts(listed: ListedSession) -> dict[str, Any]:
         "updated_at": iso(session.last_active),
         "started_at": iso(session.started_at),
         "messages": listed.message_count,
+        "cost_usd": cost,
         "source": session.source,
         "cwd": session.cwd,
         "model": session.model,
@@ -95,22 +103,25 @@ def facts(listed: ListedSession) -> dict[str, Any]:
     }
 
 
-def table_lines(sessions: Sequence[ListedSession], with_folder: bool) -> Iterator[str]:
-    """The list, newest first. Titles take what the width leaves."""
-    head = ["ID", "AGE", "MESSAGES", "SOURCE", "TITLE"] + (["FOLDER"] if with_folder else [])
+def table_lines(sessions: Sequence[ListedSession], costs: Sequence[float | None], with_folder: bool) -> Iterator[str]:
+    """The list, newest first, with costs if any is known. Titles take what the width leaves."""
+    priced = any(costs)
+    head = ["ID", "AGE", "MESSAGES", *(["COST"] if priced else []), "SOURCE", "TITLE"]
+    head += ["FOLDER"] if with_folder else []
     short = short_length(sessions)
     rows = [
         [
             listed.id[:short],
             age(listed.session.last_active),
             str(listed.message_count),
+            *([f"${cost:,.2f}" if cost else ""] if priced else []),
             one_line(listed.session.source, 12),
             one_line(listed.title or "(no title)", max(20, width() - 70)),
             *([_folder(listed.session.cwd)] if with_folder else []),
         ]
-        for listed in sessions
+        for listed, cost in zip(sessions, costs, strict=True)
     ]
-    return aligned([head, *rows], right={2})
+    return aligned([head, *rows], right={2, 3} if priced else {2})
 
 
 def short_length(sessions: Sequence[ListedSession]) -> int:
@@ -140,7 +151,9 @@ def _show(db: SessionDB, session_id: str, as_json: bool) -> int:
     session = db.current(session_id)
     print(safe(session.title or "(no title)"))
     print(f"{session_id} · {session.source} · {session.model or 'no model yet'} · {session.cwd}")
-    print(f"{iso(session.started_at)} to {iso(session.last_active)} · {len(messages)} messages\n")
+    cost = db.spent(session_id).session_cost
+    paid = f" · ${cost:,.4f}" if cost else ""
+    print(f"{iso(session.started_at)} to {iso(session.last_active)} · {len(messages)} messages{paid}\n")
     for message in messages:
         print("\n".join(message_lines(message)))
     print(f"\nTo go on: acp-adapter chat --resume {session_id}")

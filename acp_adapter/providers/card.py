@@ -41,6 +41,10 @@ class Price:
         return (dollars + usage.cache_read_tokens * read + usage.cache_write_tokens * write) / MILLION
 
 
+FREE = Price(0.0, 0.0)
+"""What a model costs that runs on a machine of one's own."""
+
+
 @frozen
 class ModelCard:
     """None where nobody knows: then nothing is refused for it, and the server has the last word.

@@ -18,13 +18,11 @@ from attrs import evolve, field, frozen
 from acp_adapter.config import Config
 from acp_adapter.errors import AuthRequired, InvalidParams
 from acp_adapter.providers.apis import APIS, efforts_of
-from acp_adapter.providers.card import ModelCard, Price
+from acp_adapter.providers.card import FREE, ModelCard
 from acp_adapter.providers.catalogue.lookup import card_of
 from acp_adapter.providers.http import LOOPBACK, SILENCE, HostedProvider, shown_url
 from acp_adapter.providers.own_models import own_cards
 from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES, api_at
-
-FREE = Price(0.0, 0.0)
 
 
 @frozen

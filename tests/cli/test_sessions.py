@@ -12,7 +12,7 @@ import pytest
 
 from acp_adapter.cli.columns import aligned, cells
 from acp_adapter.ledger.db import SessionDB
-from acp_adapter.transcript import Message
+from acp_adapter.transcript import Message, Usage
 from tests.cli.conftest import Run
 
 
@@ -65,6 +65,24 @@ def test_each_session_is_one_json_object_with_its_parent_and_times(cli: Run, db:
     assert found["trunk"]["parent"] is None
     assert found["branch"]["parent"] == "trunk"
     assert found["branch"]["updated_at"].endswith("Z")
+
+
+def test_what_a_session_cost_is_listed_where_it_is_known(cli: Run, db: SessionDB, project: Path) -> None:
+    talk(db, "unpriced", project, "Unpriced", "hi", "hello")
+    assert "COST" not in cli("sessions").stdout
+    talk(db, "priced", project, "Priced", "hi")
+    db.append("priced", [Message("assistant", "ok", finish_reason="stop")], Usage(10, 5, cost=1.25))
+    db.continue_compressed("priced", "priced-2", Message("user", "summary"), [])
+    db.charge("priced", Usage(3, 2, cost=0.25), task="title")
+    lines = {line.split()[-1]: line for line in cli("sessions").stdout.splitlines()}
+    assert "$1.50" in lines["#2" if "#2" in lines else "Priced"]
+    assert "$" not in lines["Unpriced"]
+    costs = {
+        facts["session_id"]: facts["cost_usd"]
+        for facts in map(json.loads, cli("sessions", "--json").stdout.splitlines())
+    }
+    assert costs == {"priced": 1.5, "unpriced": None}
+    assert "· $1.5000" in cli("sessions", "show", "priced").stdout
 
 
 def test_one_session_is_shown_by_the_start_of_its_id(cli: Run, db: SessionDB, project: Path) -> None:

@@ -52,6 +52,45 @@ async def test_the_cost_so_far_is_told_with_each_answer_and_goes_on_after_a_rest
     assert lab.query("SELECT estimated_cost_usd FROM sessions") == [(float(input_tokens(lab)),)]
 
 
+async def test_names_summaries_and_helpers_cost_too_and_the_sum_survives_a_restart(lab: Lab) -> None:
+    lab.configure(PRICED)
+    client = await lab.start(ACP_ADAPTER_TITLES="on")
+    session = await client.new(lab.project)
+    lab.model.add(
+        C("c1", "delegate_task", {"task": "look around"}).when("go"),
+        T("report").when("look around"),
+        T("A name").when("USER: go"),
+        T("done").when("go"),
+    )
+    await client.prompt(session, "go")
+    await client.until(lambda: len(lab.model.requests) == 4, "the naming", 10)
+    lab.model.add(T("the summary"), T("on"))
+    await client.prompt(session, "/compact")
+    await client.prompt(session, "on")
+    live = told(client, session)[-1]["cost"]
+    paid = lab.query("SELECT sum(estimated_cost_usd) FROM session_model_usage")[0][0]
+    assert live == {"amount": paid, "currency": "USD"}
+    tasks = {task for (task,) in lab.query("SELECT DISTINCT task FROM session_model_usage")}
+    assert tasks == {"", "title", "compression"} and lab.count("sessions") == 3
+    client = await lab.restart(client)
+    await client.load(session, lab.project)
+    await client.until(lambda: bool(told(client, session)), "the usage after a load", 10)
+    assert told(client, session)[-1]["cost"] == live
+
+
+async def test_another_model_s_window_is_told_when_it_is_chosen(lab: Lab) -> None:
+    lab.model.listed = ["stub-1", "stub-2"]
+    client, session = await started(lab, '[models."openai:stub-2"]\ncontext_window = 9000\n')
+    lab.model.add(T("one"))
+    await client.prompt(session, "first")
+    before = told(client, session)[-1]
+    params = {"sessionId": session, "configId": "model", "value": "openai:stub-2"}
+    await client.request("session/set_config_option", params)
+    after = told(client, session)[-1]
+    assert (before["size"], after["size"]) == (100_000, 9000)
+    assert after["cost"] == before["cost"]
+
+
 async def test_the_panel_tells_the_cost(lab: Lab) -> None:
     client, session = await started(lab)
     lab.model.add(T("one"))
@@ -80,12 +119,39 @@ async def test_a_spent_budget_ends_the_turn_with_a_sentence_and_loses_nothing(
     assert words in str(refused.value)
     assert len(lab.model.requests) == 1
     assert lab.query("SELECT role FROM messages ORDER BY id") == [("user",), ("assistant",), ("tool",)]
-    lab.configure(PRICED)
-    lab.model.add(T("on it goes"))
     client = await lab.restart(client)
     await client.load(session, lab.project)
+    with pytest.raises(RpcError, match="is spent"):
+        await client.prompt(session, "once more")
+    lab.configure(PRICED)
+    lab.model.add(T("on it goes"))
     turn = await client.prompt(session, "go on")
     assert (turn.stop_reason, turn.text) == ("end_turn", "on it goes")
+
+
+async def test_a_budget_that_was_raised_counts_at_once_and_a_broken_file_lifts_none(lab: Lab) -> None:
+    client, session = await started(lab, "[budget]\nsession_tokens = 50\n")
+    lab.referee.allow("error")
+    lab.model.add(T("one"), T("two"))
+    await client.prompt(session, "first")
+    for broken in ("[budget]\nsession_tokens = 0\n", "[budget\n"):
+        lab.configure(PRICED + broken)
+        with pytest.raises(RpcError, match="of 50 tokens"):
+            await client.prompt(session, "second")
+    lab.configure(PRICED + "[budget]\nsession_tokens = 5000\n")
+    assert (await client.prompt(session, "third")).text == "two"
+
+
+async def test_a_spent_budget_stops_compaction_and_naming_too(lab: Lab) -> None:
+    lab.configure(PRICED + "[budget]\nsession_tokens = 50\n")
+    lab.referee.allow("error")
+    lab.model.add(T("one"))
+    client = await lab.start(ACP_ADAPTER_TITLES="on")
+    session = await client.new(lab.project)
+    assert (await client.prompt(session, "first")).stop_reason == "end_turn"
+    with pytest.raises(RpcError, match="is spent"):
+        await client.prompt(session, "/compact")
+    assert len(lab.model.requests) == 1
 
 
 async def test_a_day_s_budget_counts_every_session_and_one_s_own_budget_only_that_one(lab: Lab) -> None:

@@ -50,9 +50,39 @@ def test_addresses_keys_and_commands_are_not_read_from_it(tmp_path: Path) -> Non
     text = 'trusted = ["/"]\n[providers.openai]\nbase_url = "http://evil"\n[mcp_servers.x]\ncommand = "evil"\n'
     found = ProjectDefaults.of(project(tmp_path, text), config(tmp_path))
     assert found == ProjectDefaults(problems=found.problems)
-    assert [problem.partition(": ")[2].split()[0] for problem in found.problems] == [
-        *("trusted", "providers", "mcp_servers")
-    ]
+    assert "not read from a project's file: 'trusted', 'providers', 'mcp_servers'. It may" in found.problems[0]
+
+
+def test_a_script_is_no_model_that_a_project_may_choose(tmp_path: Path) -> None:
+    folder = project(tmp_path, 'model = "scripted:steps.json"\n')
+    found = ProjectDefaults.of(folder, config(tmp_path, f'trusted = ["{folder}"]\n'))
+    assert found.model is None and "may not put a script in the place of a model" in found.problems[0]
+
+
+def test_a_file_full_of_nonsense_is_told_of_in_a_few_words(tmp_path: Path) -> None:
+    text = "".join(f"key{n} = 1\n" for n in range(3000)) + f'mode = "{"x" * 9000}"\n[budget]\n"{"y" * 9000}" = 1\n'
+    found = ProjectDefaults.of(project(tmp_path, text), config(tmp_path))
+    assert len(found.problems) == 3
+    assert "and 2995 more" in found.problems[0]
+    assert all(len(problem) < 500 for problem in found.problems)
+
+
+@pytest.mark.parametrize("cwd", ["/" + "x" * 5000, "/a\0b"])
+def test_a_folder_that_can_t_be_looked_into_asks_for_nothing(tmp_path: Path, cwd: str) -> None:
+    assert ProjectDefaults.of(Path(cwd), config(tmp_path)) == ProjectDefaults()
+
+
+def test_without_a_repository_it_is_found_up_to_the_user_s_own_folder(tmp_path: Path) -> None:
+    folder = project(tmp_path, 'effort = "low"\n')
+    deep = folder / "src" / "deep"
+    deep.mkdir(parents=True)
+    at_home = Config.load({"ACP_ADAPTER_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})
+    assert ProjectDefaults.of(deep, at_home).effort == "low"
+    (tmp_path / NAME).write_text('effort = "high"\n', "utf-8")
+    (folder / NAME).unlink()
+    assert ProjectDefaults.of(deep, at_home).effort == "high"
+    below = Config.load({"ACP_ADAPTER_HOME": str(tmp_path / "home"), "HOME": str(folder)})
+    assert ProjectDefaults.of(deep, below).effort is None
 
 
 @pytest.mark.parametrize(
@@ -64,9 +94,10 @@ def test_addresses_keys_and_commands_are_not_read_from_it(tmp_path: Path) -> Non
         ("effort = 3", "effort must be a text"),
         ('effort = "huge"', "effort must be one of"),
         ('mode = "root"', "there is no such mode"),
-        ("[budget]\nsession_usd = -1", "session_usd is ignored"),
-        ("[budget]\nmonth_usd = 1", "month_usd is ignored"),
-        ("budget = 3", ""),
+        ("[budget]\nsession_usd = -1", "ignored: 'session_usd'"),
+        ("[budget]\nsession_usd = nan", "ignored: 'session_usd'"),
+        ("[budget]\nmonth_usd = 1", "ignored: 'month_usd'"),
+        ("budget = 3", "each more than 0; ignored: 3"),
     ],
 )
 def test_what_makes_no_sense_is_told_and_stops_nothing(tmp_path: Path, text: str, told: str) -> None:

@@ -12,7 +12,7 @@ from attrs import define, field
 
 from acp_adapter.errors import AuthRequired
 from acp_adapter.providers import weights
-from acp_adapter.providers.card import ModelCard
+from acp_adapter.providers.card import FREE, ModelCard
 from acp_adapter.providers.chat.answer import ChatAnswer
 from acp_adapter.providers.local import engine, prompt, rules
 from acp_adapter.providers.local.attempt import Attempt
@@ -48,7 +48,7 @@ class LocalProvider:
     model: str
     path: Path
     home: Path
-    card: ModelCard = field(factory=lambda: ModelCard(context_window=CONTEXT, images=False, audio=False))
+    card: ModelCard = field(factory=lambda: ModelCard(CONTEXT, images=False, audio=False, price=FREE))
     name: str = field(default="local", init=False)
     base_url: str = field(default="", init=False)
     _engine: Engine | None = field(default=None, init=False, repr=False)
