@@ -7,6 +7,7 @@ InvalidParams and change nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from acp_adapter.acp import types
@@ -15,9 +16,12 @@ from acp_adapter.agent.permissions import MODES, Mode
 from acp_adapter.errors import InvalidParams
 from acp_adapter.providers.card import Effort, ModelCard
 from acp_adapter.providers.choose import ModelChoice
+from acp_adapter.providers.services import title_of
 
 AUTOMATIC = "auto"
 DEFAULT = "default"
+SHOWN = 50
+"""Models of one provider that are shown; some list hundreds, and the list goes out with every change. All are taken."""
 
 MODE_TEXTS: dict[Mode, tuple[str, str]] = {
     "ask": ("Ask", "Reads run; writing and commands ask first."),
@@ -54,7 +58,7 @@ def checked_model(value: object, session: SessionState, offered: Sequence[ModelC
     values = [_value(choice) for choice in offered]
     if isinstance(value, str) and (value == session.model or value in values):
         return value
-    raise InvalidParams(f"There is no model {value!r} here. The models are: {', '.join([AUTOMATIC, *values])}.")
+    raise InvalidParams(f"There is no model {value!r} here. The models are: {_named([AUTOMATIC, *values])}.")
 
 
 def checked_effort(value: object, session: SessionState) -> Effort | None:
@@ -66,6 +70,17 @@ def checked_effort(value: object, session: SessionState) -> Effort | None:
         if value == effort:
             return effort
     raise InvalidParams(f"There is no effort {value!r} for this model. There are: {', '.join([DEFAULT, *known])}.")
+
+
+def shown(offered: Sequence[ModelChoice]) -> list[ModelChoice]:
+    """The first of each provider, in the order in which they are offered."""
+    seen = Counter[str]()
+    return [choice for choice in offered if seen.update([choice.provider]) or seen[choice.provider] <= SHOWN]
+
+
+def _named(values: Sequence[str]) -> str:
+    rest = len(values) - SHOWN
+    return ", ".join(values[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _mode_option(session: SessionState) -> types.SessionConfigOption:
@@ -80,10 +95,10 @@ def _mode_option(session: SessionState) -> types.SessionConfigOption:
 
 
 def _model_option(session: SessionState, offered: Sequence[ModelChoice]) -> types.SessionConfigOption:
-    """In groups by provider. The model that runs is among them even where it can't be reached now."""
+    """In groups by provider. The session's own model is among them even where it can't be reached now."""
     automatic = types.SessionConfigSelectOption(AUTOMATIC, "Automatic", "The first model that is reachable.")
     groups = {AUTOMATIC: [automatic]}
-    for choice in offered:
+    for choice in shown(offered):
         option = types.SessionConfigSelectOption(_value(choice), choice.name, _about(choice.card))
         groups.setdefault(choice.provider, []).append(option)
     if session.model and session.model not in {option.value for options in groups.values() for option in options}:
@@ -94,8 +109,12 @@ def _model_option(session: SessionState, offered: Sequence[ModelChoice]) -> type
         name="Model",
         category="model",
         current_value=session.model or AUTOMATIC,
-        options=[types.SessionConfigSelectGroup(name, name.capitalize(), options) for name, options in groups.items()],
+        options=[types.SessionConfigSelectGroup(name, _title(name), options) for name, options in groups.items()],
     )
+
+
+def _title(group: str) -> str:
+    return "Automatic" if group == AUTOMATIC else title_of(group)
 
 
 def _effort_option(session: SessionState) -> list[types.SessionConfigOption]:

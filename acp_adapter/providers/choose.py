@@ -32,8 +32,6 @@ OFFER = 1.0
 """Seconds in which `available` answers."""
 FRESH = 60.0
 """Seconds for which what `available` found is given again."""
-MOST = 50
-"""Models of one provider that are offered."""
 
 NO_MODEL = (
     "No model is set up. Run `acp-adapter setup`, which asks what you want; or `acp-adapter model pull`, which fetches "
@@ -173,7 +171,7 @@ def _own_choice(config: Config) -> list[ModelChoice]:
 
 
 def _of_servers(servers: Iterable[Server]) -> list[ModelChoice]:
-    return [_listed(server, listed) for server in servers for listed in server.models[:MOST]]
+    return [_listed(server, listed) for server in servers for listed in server.models]
 
 
 def _listed(server: Server, listed: Listed) -> ModelChoice:

@@ -79,6 +79,17 @@ LOOPBACK_SERVERS = {
     "llamacpp": "http://127.0.0.1:8080/v1",
 }
 
+TITLES = {
+    "openai": "OpenAI",
+    "openrouter": "OpenRouter",
+    "deepseek": "DeepSeek",
+    "xai": "xAI",
+    "lmstudio": "LM Studio",
+    "llamacpp": "llama.cpp",
+    "local": "Embedded",
+}
+"""What providers call themselves, where that is more than their name with a capital."""
+
 AT_THE_ROOT = {"ollama"}
 """Servers with an API of their own, named like them, where their address has no path; under `/v1` they speak `chat`."""
 
@@ -87,6 +98,11 @@ def dialect_at(base_url: str) -> Dialect:
     """The dialect of the service at that address; the plain one for every other server."""
     host = urlsplit(base_url).hostname
     return next((s.dialect for s in SERVICES.values() if urlsplit(s.base_url).hostname == host), PLAIN)
+
+
+def title_of(name: str) -> str:
+    """A provider's name for people; one that the user has named keeps that name."""
+    return TITLES.get(name) or (name.capitalize() if name in SERVICES or name in LOOPBACK_SERVERS else name)
 
 
 def api_at(name: str, base_url: str) -> str:

@@ -247,3 +247,62 @@ async def test_models_are_grouped_by_provider(lab: Lab) -> None:
     groups = {group["group"]: [option["value"] for option in group["options"]] for group in model["options"]}
     assert groups["auto"] == ["auto"]
     assert f"openai:{lab.model.model}" in groups["openai"]
+    assert [group["name"] for group in model["options"]] == ["Automatic", "OpenAI"]
+
+
+async def test_a_model_far_down_a_long_list_can_be_chosen_and_is_shown_then(lab: Lab) -> None:
+    lab.model.listed = ["stub-1", *(f"model-{n:03}" for n in range(300))]
+    client = await lab.start()
+    session = await client.new(lab.project)
+    turn = await client.prompt(session, "/model")
+    assert "251 more that their providers list" in turn.text
+    answer = await set_option(client, session, "model", "openai:model-299")
+    model = next(option for option in answer["configOptions"] if option["id"] == "model")
+    assert model["currentValue"] == "openai:model-299"
+    assert len(values(model)) == len({*values(model)}) == 1 + 50 + 1
+    refused = await client.error_of(
+        "session/set_config_option", {"sessionId": session, "configId": "model", "value": "openai:model-300"}
+    )
+    assert refused.code == -32602 and "and 252 more" in refused.message
+    lab.model.add(T("ok"))
+    await client.prompt(session, "hi")
+    assert lab.model.requests[-1].body["model"] == "model-299"
+
+
+async def test_a_model_that_can_t_be_reached_any_more_stays_the_session_s_own(lab: Lab) -> None:
+    lab.model.listed = ["stub-1", "stub-2"]
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "/model openai:stub-2")
+    lab.model.listed = ["stub-1"]
+    client = await lab.restart(client)
+    assert (await state(client, lab, session))[1]["model"] == "openai:stub-2"
+    await set_option(client, session, "mode", "plan")
+    answer = await set_option(client, session, "model", "openai:stub-2")
+    model = next(option for option in answer["configOptions"] if option["id"] == "model")
+    assert model["currentValue"] == "openai:stub-2" and "openai:stub-2" in values(model)
+    await set_option(client, session, "model", "openai:stub-1")
+    with pytest.raises(RpcError, match="There is no model 'openai:stub-2' here"):
+        await set_option(client, session, "model", "openai:stub-2")
+
+
+async def test_a_fork_and_a_compacted_session_keep_model_effort_and_mode(lab: Lab) -> None:
+    lab.model.listed = ["stub-1", "stub-2"]
+    lab.configure(REASONING.replace("stub-1", "stub-2"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "/model openai:stub-2")
+    await client.prompt(session, "/effort high")
+    await client.prompt(session, "/mode plan")
+    lab.model.add(T("one"), T("a summary"), T("two"))
+    await client.prompt(session, "first")
+    await client.prompt(session, "/compact")
+    chosen = {"mode": "plan", "model": "openai:stub-2", "effort": "high"}
+    params = {"sessionId": session, "cwd": str(lab.project), "mcpServers": []}
+    fork = (await client.request("session/fork", params))["sessionId"]
+    client = await lab.restart(client)
+    for each in (session, fork):
+        assert await state(client, lab, each) == ("plan", chosen)
+    await client.prompt(fork, "second")
+    asked = lab.model.requests[-1].body
+    assert (asked["model"], asked["reasoning_effort"]) == ("stub-2", "high")

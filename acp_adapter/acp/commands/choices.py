@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acp_adapter.acp.commands.command import Asked, Command
-from acp_adapter.acp.options import DEFAULT, MODE_TEXTS, checked_effort, checked_mode, checked_model
+from acp_adapter.acp.options import DEFAULT, MODE_TEXTS, checked_effort, checked_mode, checked_model, shown
 from acp_adapter.agent.loop import StopReason
 
 
@@ -26,7 +26,10 @@ async def show_model(asked: Asked) -> StopReason:
         return await asked.say(
             f"The next prompt is answered by **{session.model or 'the first model that is reachable'}**."
         )
-    rows = [f"- `{choice.provider}:{choice.model}`" for choice in offered]
+    few = shown(offered)
+    rows = [f"- `{choice.provider}:{choice.model}`" for choice in few]
+    if len(few) < len(offered):
+        rows.append(f"- … and {len(offered) - len(few)} more that their providers list")
     now = session.model or "auto"
     return await asked.say("\n".join([f"Now: `{now}`. To change it: `/model NAME`, one of", "", "- `auto`", *rows]))
 
