@@ -14,6 +14,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+MODES = ("ask", "accept_edits", "plan", "bypass")
+EFFORTS = ("off", "low", "medium", "high")
 BUDGETS = ("session_usd", "session_tokens", "day_usd", "day_tokens")
 
 
@@ -59,7 +61,7 @@ class Config:
             home=home,
             ledger=Path(ledger).expanduser().absolute(),
             model=env.get("ACP_ADAPTER_MODEL") or known.text("model"),
-            mode=known.text("mode") or "ask",
+            mode=known.choice("mode", MODES) or "ask",
             max_steps=known.number("max_steps", 100),
             sources=known.texts("sources"),
             titles=env.get("ACP_ADAPTER_TITLES", "on") != "off" and known.flag("titles", True),
@@ -67,7 +69,7 @@ class Config:
             providers=known.tables("providers"),
             models=known.tables("models"),
             mcp_servers=known.tables("mcp_servers"),
-            effort=known.text("effort"),
+            effort=known.choice("effort", EFFORTS),
             budget=known.amounts("budget", BUDGETS),
             trusted=tuple(Path(each).expanduser() for each in known.texts("trusted") or ()),
             environ=env,
@@ -105,6 +107,13 @@ class _Checked:
     def text(self, key: str) -> str | None:
         value: str | None = self._get(key, str, None)
         return value
+
+    def choice(self, key: str, values: Sequence[str]) -> str | None:
+        value = self.text(key)
+        if value is None or value in values:
+            return value
+        self._problems.append(f"config.toml: {key} must be one of {', '.join(values)}, so it is ignored.")
+        return None
 
     def number(self, key: str, default: int) -> int:
         value: int = self._get(key, int, default)

@@ -17,6 +17,7 @@ from attrs import frozen
 from acp_adapter import __version__
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError
+from acp_adapter.providers import own_models
 from acp_adapter.sizes import size
 from acp_adapter.tools.mcp.servers import configured
 
@@ -67,7 +68,7 @@ async def home(config: Config) -> Check:
 
 async def configuration(config: Config) -> Check:
     path = config.home / "config.toml"
-    problems = [*config.problems, *configured(config.mcp_servers)[1]]
+    problems = [*config.problems, *own_models.problems(config), *configured(config.mcp_servers)[1]]
     if problems:
         return Check("config", "fail", " ".join(problems), f"Edit {path}; docs/reference/config.md has every key.")
     if not path.exists():

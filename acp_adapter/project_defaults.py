@@ -16,13 +16,11 @@ from typing import Any
 
 from attrs import field, frozen
 
-from acp_adapter.config import BUDGETS, Config
+from acp_adapter.config import BUDGETS, EFFORTS, MODES, Config
 
 NAME = ".acp-adapter.toml"
 LARGEST = 64 * 1024
 STRICT = ("ask", "plan")
-MODES = (*STRICT, "accept_edits", "bypass")
-EFFORTS = ("off", "low", "medium", "high")
 KEYS = ("model", "effort", "mode", "budget")
 NAMED = 5
 """Keys that are named where they are not read; who writes more of them need not read them all in a panel."""

@@ -17,6 +17,7 @@ from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.config import Config
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.project_defaults import ProjectDefaults
+from acp_adapter.providers import own_models
 from acp_adapter.providers.secrets import redactor_of
 from acp_adapter.redaction import Redactor
 from acp_adapter.tools import background, processes
@@ -43,7 +44,7 @@ class Services:
     def __attrs_post_init__(self) -> None:
         self.redactor = redactor_of(self.config)
         self.mcp_servers, problems = configured(self.config.mcp_servers)
-        self.problems = [*self.config.problems, *problems]
+        self.problems = [*self.config.problems, *own_models.problems(self.config), *problems]
 
     def rules(self, cwd: Path) -> Rules:
         """What was always allowed or rejected in the project at `cwd`; sessions there share it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
@@ -13,16 +14,32 @@ EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 
 def own_cards(provider: str, config: Config) -> dict[str, ModelCard]:
-    """By the model's name. Raises InvalidParams that names a value which can't be."""
+    """By the model's name. A table that holds what can't be is left out; see `problems`."""
     begin = f"{provider}:"
-    return {
-        name.removeprefix(begin): _card(f'config.toml: [models."{name}"]', table)
-        for name, table in config.models.items()
-        if name.startswith(begin)
-    }
+    cards = {}
+    for name, table in config.models.items():
+        if name.startswith(begin):
+            with contextlib.suppress(InvalidParams):
+                cards[name.removeprefix(begin)] = _card(name, table)
+    return cards
 
 
-def _card(where: str, table: Mapping[str, Any]) -> ModelCard:
+def problems(config: Config) -> list[str]:
+    """Sentences about tables that are left out."""
+    found = []
+    for name, table in config.models.items():
+        try:
+            _card(name, table)
+        except InvalidParams as fault:
+            found.append(f"{fault.message} What the table says is ignored.")
+    return found
+
+
+def _card(name: str, table: Mapping[str, Any]) -> ModelCard:
+    """Raises InvalidParams that names a value which can't be."""
+    where = f'config.toml: [models."{name}"]'
+    if not all(name.partition(":")):
+        raise InvalidParams(f"{where} must be called provider:model.")
     if unknown := set(table) - set(_READERS):
         raise InvalidParams(f"{where} has {sorted(unknown)[0]}; it may have {', '.join(_READERS)}.")
     known = {key: _READERS[key](f"{where}: {key}", value) for key, value in table.items()}

@@ -188,3 +188,11 @@ async def test_a_budget_in_money_says_once_when_a_model_s_price_is_not_known(lab
         len([title for title in notices(client, session) if "so the budget in US dollars does not count it" in title])
         == 1
     )
+
+
+async def test_a_table_that_can_t_be_is_told_of_in_the_first_turn_and_its_provider_stays(lab: Lab) -> None:
+    client, session = await started(lab, '[models."openai:other"]\ninput_price = "cheap"\n')
+    lab.model.add(T("one"))
+    turn = await client.prompt(session, "first")
+    assert turn.text == "one"
+    assert any("input_price must be US dollars" in title for title in notices(client, session))

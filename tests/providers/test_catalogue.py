@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from genai_prices import Usage as TheirUsage
@@ -11,9 +12,10 @@ from genai_prices import calc_price
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_adapter.config import Config
-from acp_adapter.errors import InvalidParams
-from acp_adapter.providers.card import ModelCard, Price
+from acp_adapter.agent import permissions
+from acp_adapter.config import EFFORTS, MODES, Config
+from acp_adapter.providers import own_models
+from acp_adapter.providers.card import Effort, ModelCard, Price
 from acp_adapter.providers.catalogue import generate
 from acp_adapter.providers.catalogue.families import context_window
 from acp_adapter.providers.catalogue.lookup import _table, card_of
@@ -145,7 +147,24 @@ def test_a_server_of_one_s_own_costs_nothing_and_holds_what_it_says_itself(tmp_p
         ("colour = 1", "has colour; it may have context_window"),
     ],
 )
-def test_a_setting_that_can_t_be_is_named(tmp_path: Path, line: str, told: str) -> None:
-    config = configured(tmp_path, f'[models."openai:m"]\n{line}\n', OPENAI_API_KEY="k")
-    with pytest.raises(InvalidParams, match=told):
-        endpoint("openai", config)
+def test_a_setting_that_can_t_be_is_named_and_stops_nothing(tmp_path: Path, line: str, told: str) -> None:
+    right = '[models."openai:n"]\ncontext_window = 5\n'
+    config = configured(tmp_path, f'[models."openai:m"]\n{line}\n{right}', OPENAI_API_KEY="k")
+    (problem,) = own_models.problems(config)
+    assert told in problem and problem.startswith('config.toml: [models."openai:m"]')
+    assert set(endpoint("openai", config).cards) == {"n"}
+
+
+def test_a_table_of_a_model_without_its_provider_is_told_of(tmp_path: Path) -> None:
+    config = configured(tmp_path, '[models."gpt-5"]\ncontext_window = 5\n')
+    assert "must be called provider:model" in own_models.problems(config)[0]
+
+
+def test_modes_and_efforts_are_the_same_words_everywhere(tmp_path: Path) -> None:
+    assert (permissions.MODES, get_args(Effort)) == (MODES, EFFORTS)
+    config = configured(tmp_path, 'mode = "root"\neffort = "huge"\n')
+    assert (config.mode, config.effort) == ("ask", None)
+    assert [problem.partition(" must")[0] for problem in config.problems] == [
+        "config.toml: mode",
+        "config.toml: effort",
+    ]
