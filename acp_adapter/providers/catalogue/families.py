@@ -1,4 +1,4 @@
-"""How many tokens hosted models take in: a small table, offline. config.toml's `context_window` goes before it."""
+"""How many tokens hosted models take in, by family: for names that are newer than the table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WINDOWS = {
     "claude-opus-5": 1_000_000,
     "claude-sonnet-4-6": 1_000_000,
     "claude-sonnet-5": 1_000_000,
-    "codestral-": 256_000,
+    "codestral-": 128_000,
     "deepseek-": 128_000,
     "deepseek-flash": 1_000_000,
     "deepseek-v4": 1_000_000,
@@ -22,7 +22,8 @@ WINDOWS = {
     "gpt-4-turbo": 128_000,
     "gpt-4.1": 1_047_576,
     "gpt-4o": 128_000,
-    "gpt-5": 400_000,
+    "gpt-5": 272_000,
+    "gpt-6": 272_000,
     "gpt-oss-": 131_072,
     "grok-4": 256_000,
     "grok-4-fast": 2_000_000,
