@@ -49,8 +49,8 @@ class SessionState:
 
     `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
     option `mode` and a restart all lead to this one value. `cost` is what it had cost when it was opened (US dollars,
-    None where that is not known); `limits` are its budgets. `failed_summary` keeps a summary that failed from being
-    tried again by itself: see `Room`.
+    None where that is not known). `failed_summary` keeps a summary that failed from being tried again by itself: see
+    `Room`.
     """
 
     id: str
@@ -64,26 +64,19 @@ class SessionState:
     chosen: ChosenModel
     title: Title
     servers: SessionServers
+    budget: Budget
     mode: Mode = "ask"
     cost: float | None = None
-    limits: Mapping[str, float] = field(factory=dict)
     failed_summary: Failed | None = None
     greetings: list[Noticed] = field(factory=list)
     options_changed: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
-    budget: Budget = field(init=False)
     turns: Turns = field(init=False)
     _helpers: DelegateTask = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.turns = Turns(self._alone)
         self.chosen.changed = lambda: self.options_changed()
-        self.budget = Budget(
-            self.limits,
-            current=lambda: asyncio.to_thread(self.services.budgets, self.cwd),
-            spent=lambda: self.services.ledger(SessionDB.spent, self.id),
-            emit=self.emit,
-        )
         gate = Gate(lambda: self.mode, self.workspace, lambda: self.services.rules(self.cwd), self.client.ask)
         self.agent = AIAgent(
             choose=self.chosen.provider,
@@ -263,7 +256,7 @@ class SessionState:
     async def _improve_title(self, prompt: Message) -> None:
         provider = await self.chosen.provider()
         with contextlib.suppress(BudgetSpent):
-            await self.budget.check(provider)
+            await self.budget.check()
             self.title.improve(prompt, self.history[-1], provider, self.agent.context.charge(provider))
 
     async def _equip(self) -> None:

@@ -18,6 +18,7 @@ from acp_adapter.acp.client import EditorClient
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import SessionState
 from acp_adapter.acp.titles import Title
+from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Workspace
 from acp_adapter.agent.events import Noticed
 from acp_adapter.agent.models import Wanted
@@ -171,10 +172,10 @@ class SessionManager:
         it has cost so far, in US dollars, None where nobody knows."""
         client, emit = self._client_of(session_id), self._emit_of(session_id)
         wanted = Wanted(row.model_config.get("provider"), row.model, row.model_config.get("base_url"))
-        roots = _resolved(folders)
+        workspace = self._workspace(session_id, folders[0], _resolved(folders), client)
         session = SessionState(
             id=session_id,
-            workspace=self._workspace(session_id, folders[0], roots, client),
+            workspace=workspace,
             transcript=transcript,
             system_prompt=row.system_prompt or self._services.instructions(folders[0]),
             is_instructed=bool(row.system_prompt),
@@ -185,13 +186,22 @@ class SessionManager:
             title=Title(session_id, self._services.ledger, emit, row.title),
             mode=_mode(row.model_config.get("mode")),
             cost=cost,
-            limits=project.lowered(self._services.config.budget),
+            budget=self._budget(session_id, workspace, project, emit),
             failed_summary=_failed(row.model_config.get("failed_summary")),
             greetings=[Noticed("warning", problem) for problem in project.problems],
             servers=SessionServers(folders[0], processes.of(session_id).mark),
         )
         self._live[session_id] = session
         return session
+
+    def _budget(self, session_id: str, workspace: Workspace, project: ProjectDefaults, emit: Emit) -> Budget:
+        services = self._services
+        return Budget(
+            project.lowered(services.config.budget),
+            current=lambda: asyncio.to_thread(services.budgets, workspace.cwd),
+            spent=lambda: services.ledger(SessionDB.spent, session_id),
+            emit=emit,
+        )
 
     def _workspace(self, session_id: str, cwd: Path, roots: list[Path], client: EditorClient) -> Workspace:
         outputs = Path(os.path.realpath(self._services.outputs(session_id)))

@@ -10,6 +10,7 @@ from attrs import define, field
 from acp_adapter.agent.events import Noticed, TurnEvent
 from acp_adapter.errors import BudgetSpent
 from acp_adapter.providers.port import Provider
+from acp_adapter.transcript import Usage
 
 WARNED_AT = 0.8
 """The part of a budget from which on the user is warned."""
@@ -49,14 +50,13 @@ class Budget:
     emit: Callable[[TurnEvent], None]
     _told: set[str] = field(factory=set)
 
-    async def check(self, provider: Provider) -> None:
+    async def check(self) -> None:
         """Raises BudgetSpent, a sentence that says which budget, how much of it, and how to go on.
 
         A limit that was raised meanwhile counts at once.
         """
         if not self.limits:
             return
-        self._tell_unpriced(provider)
         spent = await self.spent()
         if any(used >= self.limits[name] for name, used in self._used(spent)):
             await self.renew()
@@ -70,6 +70,12 @@ class Budget:
             if used >= limit * WARNED_AT:
                 self._tell(name, f"{_amount(name, used)} of the {_amount(name, limit)} for {WORDS[name]} are used")
 
+    def count(self, usage: Usage | None, provider: Provider) -> None:
+        """Take in what a call used: where nobody knows what it cost, a budget in money does not hold, so say that."""
+        if (usage is None or usage.cost is None) and any(name.endswith("_usd") for name in self.limits):
+            name = f"{provider.name}:{provider.model}"
+            self._tell(name, f"What {name} costs is not known, so the budget in US dollars does not count it")
+
     async def renew(self) -> None:
         """Take the limits as they are set now."""
         self.limits = await self.current()
@@ -82,11 +88,6 @@ class Budget:
             "day_tokens": spent.day_tokens,
         }
         yield from ((name, used) for name, used in known.items() if name in self.limits)
-
-    def _tell_unpriced(self, provider: Provider) -> None:
-        if provider.card.price is None and any(name.endswith("_usd") for name in self.limits):
-            name = f"{provider.name}:{provider.model}"
-            self._tell(name, f"What {name} costs is not known, so the budget in US dollars does not count it")
 
     def _tell(self, about: str, title: str) -> None:
         if about not in self._told:

@@ -166,7 +166,7 @@ class AIAgent:
         self._check_effort(provider)
         runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit, self.announced)
         for _ in range(self.max_steps):
-            await self._check_budget(provider)
+            await self._check_budget()
             completed = await self._model_step_with_room(provider)
             if completed.message.tool_calls and completed.finish_reason not in ("length", "content_filter"):
                 await runner.run(completed.message.calls())
@@ -190,12 +190,12 @@ class AIAgent:
     async def compact(self, focus: str | None = None) -> None:
         """Put the older part of the conversation into a summary now; see `Room.compact`. Raises BudgetSpent too."""
         provider = await self.choose()
-        await self._check_budget(provider)
+        await self._check_budget()
         await self.room.compact(provider, focus)
 
-    async def _check_budget(self, provider: Provider) -> None:
+    async def _check_budget(self) -> None:
         if self.budget:
-            await self.budget.check(provider)
+            await self.budget.check()
 
     async def _model_step_with_room(self, provider: Provider) -> Completed:
         """A model step, compacted before the window is full, and once more where the provider says that it is."""
@@ -227,6 +227,8 @@ class AIAgent:
         await self.keep(message, usage=usage or Usage())
         self._check_said_something(completed)
         self.context.count(usage, provider)
+        if self.budget:
+            self.budget.count(usage, provider)
         return completed
 
     async def _stream(self, provider: Provider, answer: StreamingAnswer) -> Completed:

@@ -11,12 +11,11 @@ from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.events import Noticed, TurnEvent
 from acp_adapter.errors import BudgetSpent
 from acp_adapter.ledger.usage import Spent
-from acp_adapter.providers.card import FREE, ModelCard
 from acp_adapter.providers.local.provider import LocalProvider
 from acp_adapter.providers.scripted import ScriptedProvider
+from acp_adapter.transcript import Usage
 
 NOTHING = Spent(0, 0.0, 0, 0.0)
-MODEL = ScriptedProvider([], card=ModelCard(price=FREE))
 
 
 class House:
@@ -42,26 +41,26 @@ class House:
 
 async def test_without_a_budget_neither_the_ledger_nor_a_file_is_read() -> None:
     house = House({}, Spent(10**9, 1e9, 10**9, 1e9))
-    await house.budget.check(MODEL)
+    await house.budget.check()
     assert (house.looks, house.readings, house.said) == (0, 0, [])
 
 
 async def test_files_are_read_again_only_when_a_limit_is_reached() -> None:
     house = House({"session_tokens": 100}, Spent(99, 0.0, 99, 0.0))
-    await house.budget.check(MODEL)
+    await house.budget.check()
     assert (house.looks, house.readings) == (1, 0)
     house.total = Spent(100, 0.0, 100, 0.0)
     with pytest.raises(BudgetSpent, match="this session is spent: 100 tokens of 100 tokens"):
-        await house.budget.check(MODEL)
+        await house.budget.check()
     assert house.readings == 1
     house.now = {}
-    await house.budget.check(MODEL)
+    await house.budget.check()
 
 
 async def test_the_sentence_says_what_was_spent_of_how_much_and_what_to_do() -> None:
     house = House({"day_usd": 2.0}, Spent(5, 0.5, 9, 2.345))
     with pytest.raises(BudgetSpent) as spent:
-        await house.budget.check(MODEL)
+        await house.budget.check()
     assert str(spent.value) == (
         "The budget for today, over all sessions is spent: $2.35 of $2.00. All that was done is kept. To go on, raise "
         "day_usd under [budget] in config.toml, then prompt again."
@@ -72,13 +71,22 @@ async def test_the_sentence_says_what_was_spent_of_how_much_and_what_to_do() -> 
 async def test_one_warning_from_four_fifths_on(used: int, warned: int) -> None:
     house = House({"session_tokens": 100}, Spent(used, 0.0, used, 0.0))
     for _ in range(3):
-        await house.budget.check(MODEL)
+        await house.budget.check()
     assert len(house.said) == warned
 
 
-async def test_a_model_of_one_s_own_has_a_known_price_and_others_are_told_of_once_each() -> None:
+async def test_a_budget_in_money_says_once_for_which_models_it_does_not_hold() -> None:
     house = House({"session_usd": 1.0})
+    local = LocalProvider("small", Path("small.gguf"), Path("home"))
+    unpriced = ScriptedProvider([], model="unpriced")
     for _ in range(2):
-        await house.budget.check(LocalProvider("small", Path("small.gguf"), Path("home")))
-        await house.budget.check(ScriptedProvider([], model="unpriced"))
+        house.budget.count(local.card.priced(Usage(10, 5)), local)
+        house.budget.count(Usage(10, 5, cost=0.1), ScriptedProvider([], model="its server tells"))
+        house.budget.count(unpriced.card.priced(Usage(10, 5)), unpriced)
     assert house.said == ["What scripted:unpriced costs is not known, so the budget in US dollars does not count it"]
+
+
+async def test_a_budget_in_tokens_holds_for_every_model() -> None:
+    house = House({"session_tokens": 1.0})
+    house.budget.count(Usage(10, 5), ScriptedProvider([]))
+    assert house.said == []
