@@ -14,12 +14,14 @@ from acp_adapter.acp.chosen_model import ChosenModel
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import SessionState
 from acp_adapter.acp.titles import Title
+from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Workspace
 from acp_adapter.agent.events import TurnEvent
 from acp_adapter.agent.models import Wanted
 from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.ledger.usage import Spent
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.providers.card import ModelCard
 from acp_adapter.providers.port import Completed, ModelRequest, StreamEvent, TextDelta
@@ -120,6 +122,14 @@ class House:
                 await asyncio.sleep(0.001)
 
 
+async def _no_limits() -> dict[str, float]:
+    return {}
+
+
+async def _nothing_spent() -> Spent:
+    return Spent(0, 0.0, 0, 0.0)
+
+
 @asynccontextmanager
 async def house(folder: Path, session_id: str = "s") -> AsyncIterator[House]:
     ledger, gate, shown = Ledger(folder / "state.db"), Gate(), list[TurnEvent]()
@@ -138,6 +148,7 @@ async def house(folder: Path, session_id: str = "s") -> AsyncIterator[House]:
         emit=shown.append,
         chosen=ChosenModel(session_id, services, shown.append),
         title=Title(session_id, ledger, shown.append),
+        budget=Budget({}, _no_limits, _nothing_spent, shown.append),
         servers=SessionServers(folder, dict),
     )
     try:
