@@ -140,11 +140,11 @@ def _shape(message: dict[str, Any], allowed: frozenset[str]) -> str | None:
     ids = [call.get("id") for call in calls]
     if len(set(ids)) < len(ids) or not all(ids):
         return f"tool call ids {ids} must be unique"
-    return next(filter(None, map(_call_shape, calls)), None)
+    return next(filter(None, (_call_shape(call, allowed) for call in calls)), None)
 
 
-def _call_shape(call: dict[str, Any]) -> str | None:
-    if set(call) - {"id", "type", "function"} or call.get("type") != "function":
+def _call_shape(call: dict[str, Any], allowed: frozenset[str]) -> str | None:
+    if set(call) - {"id", "type", "function"} - allowed or call.get("type") != "function":
         return f"a tool call has id, type and function, not {sorted(call)}"
     if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["function"]["name"]):
         return f"invalid function name {call['function']['name']!r}"

@@ -12,6 +12,9 @@ from tests.clients.lab import Lab
 from tests.clients.raw import RawClient
 from tests.e2e.test_native_apis import SERVERS
 from tests.e2e.test_prompt_content import PNG
+from tests.providers.anthropic_server import AnthropicServer
+from tests.providers.gemini_server import GeminiServer
+from tests.providers.responses_server import ResponsesServer
 from tests.stub_model import SHELL, C, R, StubModel, T
 from tests.stub_server import StubServer
 
@@ -76,21 +79,44 @@ async def test_a_session_is_opened_again_on_another_model_after_kill_9(lab: Lab,
         assert (await client.prompt(session, f"go on {turn}")).text == "going on"
 
 
-async def test_a_signed_thought_goes_back_to_who_signed_it_after_others_had_their_turn(
-    lab: Lab, models: Models
+@pytest.mark.parametrize("signer", ["anthropic", "gemini", "responses"])
+async def test_what_an_api_signed_goes_back_to_it_after_others_had_their_turn_and_to_no_other(
+    lab: Lab, models: Models, signer: str
 ) -> None:
-    """What only one service can read is kept for it, and no other is sent it."""
     client = await lab.start(ACP_ADAPTER_MODEL="")
     session = await client.new(lab.project)
-    for api in ("anthropic", "chat", "responses", "gemini", "anthropic"):
-        await choose(client, session, api, models[api])
-        models[api].add(R(f"thought of {api}") + C(f"c-{api}", SHELL, {"command": "echo x"}), T("ok"))
-        await client.prompt(session, f"question to {api}")
-    sent = models["anthropic"].requests[-1].raw.decode()
-    assert "thought of anthropic" in sent and "signature" in sent
-    assert "thought of anthropic" not in models["chat"].requests[-1].raw.decode()
-    assert "encrypted_content" in models["responses"].requests[-1].raw.decode()
-    assert "encrypted_content" not in models["gemini"].requests[-1].raw.decode()
+    await ask(client, session, signer, models)
+    signed = signatures(models[signer])
+    assert len(signed) >= 1
+    others = [api for api in models if api != signer]
+    for api in others:
+        await ask(client, session, api, models)
+    client = await lab.restart(client, ACP_ADAPTER_MODEL="")
+    await client.load(session, lab.project)
+    await ask(client, session, signer, models)
+    sent = models[signer].requests[-1].raw.decode()
+    assert [signature for signature in signed if signature not in sent] == []
+    said_to_others = "".join(asked.raw.decode() for api in others for asked in models[api].requests)
+    assert [signature for signature in signed if signature in said_to_others] == []
+
+
+async def ask(client: RawClient, session: str, api: str, models: Models) -> None:
+    """One turn on that API: a thought, a call, an answer."""
+    await choose(client, session, api, models[api])
+    models[api].add(
+        R(f"thought of {api}") + C(f"c-{len(models[api].requests)}-{api}", SHELL, {"command": "echo x"}), T("ok")
+    )
+    await client.prompt(session, f"question to {api}")
+
+
+def signatures(server: StubServer) -> set[str]:
+    """What the server gave that only it can read."""
+    if isinstance(server, ResponsesServer):
+        return {encrypted for encrypted, _ in server.issued.values()}
+    if isinstance(server, GeminiServer):
+        return set(server.issued.values())
+    assert isinstance(server, AnthropicServer)
+    return set(server.issued)
 
 
 def each_after_each(apis: list[str]) -> list[str]:

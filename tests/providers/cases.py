@@ -17,6 +17,7 @@ READ = ToolSpec(
 PLAN = ToolSpec("update_plan", "Shows a plan.", {"type": "object", "properties": {}})
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 SOUND = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
+PAPER = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}}
 LINK = {"type": "resource_link", "uri": "file:///p/a%20b.py#L3-5", "name": "a b.py"}
 
 
@@ -39,6 +40,10 @@ CASES: dict[str, ModelRequest] = {
     "two prompts in a row": request("hello", "are you there?"),
     "a picture and a text": request([{"type": "text", "text": "what is it?"}, PICTURE]),
     "a sound": request([{"type": "text", "text": "what is said?"}, SOUND]),
+    "a file": request([{"type": "text", "text": "read it"}, PAPER]),
+    "a picture that a tool gave": request(
+        "look", calling(call("c1")), result("c1", [{"type": "text", "text": "here"}, PICTURE])
+    ),
     "a link as it was sent": request([{"type": "text", "text": "read"}, LINK]),
     "a link in place of which its text is sent": request(
         Message("user", [{"type": "text", "text": "read"}, LINK], api_content="read\n\n/p/a b.py:\nX=1")
@@ -48,6 +53,12 @@ CASES: dict[str, ModelRequest] = {
     ),
     "a call without text": request("look", calling(call("c1")), result("c1", "one"), tools=[READ]),
     "a call and an answer after it": request("look", calling(call("c1")), result("c1", "one"), said("it is one"), "ok"),
+    "something said between a result and the next step": request(
+        "look", calling(call("c1")), result("c1", "one"), "only the first line", said("it is one"), "ok"
+    ),
+    "the same call id in two steps": request(
+        "look", calling(call("c1")), result("c1", "one"), calling(call("c1", '{"path":"y"}')), result("c1", "two")
+    ),
     "a failed call": request(
         "look",
         calling(call("c1")),
@@ -94,6 +105,40 @@ CASES: dict[str, ModelRequest] = {
             ],
         ),
         result("c1", "one"),
+    ),
+    "reasoning, words and a call with their places": request(
+        "look",
+        Message(
+            "assistant",
+            "I look.",
+            tool_calls=[{**call("c1").raw(), "output_index": 2}],
+            reasoning="I must look",
+            codex_reasoning_items=[
+                {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "aGlkZGVu", "output_index": 0}
+            ],
+            codex_message_items=[
+                {
+                    "type": "message",
+                    "id": "msg_1",
+                    "role": "assistant",
+                    "status": "completed",
+                    "phase": "commentary",
+                    "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+                    "output_index": 1,
+                }
+            ],
+        ),
+        result("c1", "one"),
+    ),
+    "a signed thought at the end of a text": request(
+        "hello",
+        said(
+            "hi",
+            reasoning_details=[
+                {"type": "reasoning.encrypted", "data": "c2lnbmVk", "format": "google-gemini-v1", "end": 2}
+            ],
+        ),
+        "and now?",
     ),
     "a signed thought inside a call": request(
         "look",

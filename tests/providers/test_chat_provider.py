@@ -29,6 +29,7 @@ from acp_adapter.providers.http import shown_url, split_credentials
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
 from acp_adapter.transcript import Message, Usage
 from tests.providers.calls import answer, events, request
+from tests.providers.cases import PAPER
 from tests.stub_model import CLOSE, DROP, ERR, FILTER, HANG, LEN, RAW, SHELL, STALL, C, R, Step, StubModel, T
 
 Make = Callable[..., ChatProvider]
@@ -250,6 +251,15 @@ async def test_a_picture_that_the_model_refuses_does_not_end_the_session(
     ]
     await answer(provider, request(Message("user", [PICTURE])))
     assert stub.requests[-1].body["messages"][-1]["content"] == [PICTURE]
+
+
+@pytest.mark.parametrize("complaint", ["unsupported content[].type", "Unknown part type: file", "Invalid file data"])
+async def test_a_file_that_the_model_refuses_does_not_end_the_session(
+    stub: StubModel, provider_at: Make, complaint: str
+) -> None:
+    stub.add(ERR(400, complaint), T("I see none"))
+    await answer(provider_at(stub.base_url), request([{"type": "text", "text": "read: "}, PAPER]))
+    assert stub.requests[-1].texts("user") == ["read: [file part, not shown]"]
 
 
 async def test_pictures_that_stay_refused_are_an_error(stub: StubModel, provider_at: Make) -> None:

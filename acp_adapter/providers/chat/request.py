@@ -21,7 +21,7 @@ from acp_adapter.providers.port import ModelRequest
 from acp_adapter.transcript import Message, Part, ToolCall
 
 WIRE_PARTS = {"text", *MEDIA_PARTS}
-MEDIA = re.compile(r"image|audio|vision|visual|multi-?modal|mmproj|content type", re.I)
+MEDIA = re.compile(r"image|audio|file|vision|visual|multi-?modal|mmproj|(content|part)\W*type", re.I)
 """In the complaints of servers about models that take text only."""
 
 

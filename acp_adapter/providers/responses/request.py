@@ -25,7 +25,7 @@ from acp_adapter.providers.responses.reasoning import EFFORTS, NEXT, reasons
 from acp_adapter.transcript import Message, Part, ToolCall
 
 ENCRYPTED = "reasoning.encrypted_content"
-MEDIA = re.compile(r"image|audio|file|modalit|content type", re.I)
+MEDIA = re.compile(r"image|audio|file|modalit|(content|part)\W*type", re.I)
 """In complaints about what a prompt holds beside text."""
 ITEMS = re.compile(
     r"encrypted.{0,40}(verif|decrypt|valid)|'?reasoning'? .{0,40}(item|provided)|not persisted|item\['content'\]", re.I
