@@ -6,6 +6,8 @@ That is what a session is after its model was changed: messages of many makers, 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_adapter.providers.port import ModelRequest
+from acp_adapter.transcript import Message
 from tests.providers.cases import CASES
 from tests.providers.encoders import APIS
 
@@ -21,8 +24,13 @@ from tests.providers.encoders import APIS
 def histories(most: int) -> st.SearchStrategy[ModelRequest]:
     """Cases one after the other; what is asked beside the messages is the last one's."""
     return st.lists(st.sampled_from(list(CASES)), min_size=1, max_size=most).map(
-        lambda names: evolve(CASES[names[-1]], messages=[m for name in names for m in CASES[name].messages])
+        lambda names: evolve(CASES[names[-1]], messages=_as_one(CASES[name].messages for name in names))
     )
+
+
+def _as_one(parts: Iterable[Sequence[Message]]) -> list[Message]:
+    """Every message with an id of its own, as in the ledger."""
+    return [evolve(message, id=f"m{place}") for place, message in enumerate(chain.from_iterable(parts))]
 
 
 @pytest.mark.parametrize("api", APIS)
