@@ -1,4 +1,6 @@
-"""What we ask of the editor: permission, files, terminals. Only what its capabilities allow, never without a bound.
+"""What we ask of the editor: permission, answers, files, terminals.
+
+Only what its capabilities allow, never without a bound.
 
 Some editors never answer a request that they do not know, so each kind of request has its own time-out here.
 """
@@ -10,14 +12,14 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from acp_adapter.acp import types
+from acp_adapter.acp import form, types
 from acp_adapter.acp.converter import structure
 from acp_adapter.acp.peer import Peer
 from acp_adapter.agent.permissions import Choice
 from acp_adapter.agent.projection import parsed
 from acp_adapter.errors import ClientError
 from acp_adapter.tools.command import shell_argv
-from acp_adapter.tools.port import Intent, TerminalRun
+from acp_adapter.tools.port import Answer, Intent, Question, TerminalRun
 from acp_adapter.transcript import ToolCall
 
 log = logging.getLogger(__name__)
@@ -25,8 +27,8 @@ log = logging.getLogger(__name__)
 FILE_TIMEOUT = 30.0
 TERMINAL_TIMEOUT = 15.0
 CLEAN_UP_TIMEOUT = 1.0
-PERMISSION_TIMEOUT = 24 * 3600.0
-"""Seconds. A person may be at lunch when a permission is asked; an editor has no such excuse."""
+PERSON_TIMEOUT = 24 * 3600.0
+"""Seconds. A person may be at lunch when they are asked; an editor has no such excuse."""
 
 
 class EditorClient:
@@ -38,6 +40,7 @@ class EditorClient:
         self.can_read = capabilities.fs.read_text_file
         self.can_write = capabilities.fs.write_text_file
         self.can_run = capabilities.terminal
+        self.can_ask = capabilities.elicitation is not None and capabilities.elicitation.form is not None
 
     async def ask(self, call: ToolCall, intent: Intent, offered: Sequence[Choice]) -> Choice | None:
         """The user's choice about a call that was already announced; None for anything but a valid one."""
@@ -55,7 +58,7 @@ class EditorClient:
             options=[types.PermissionOption(choice.id, choice.name, choice.kind) for choice in offered],
         )
         try:
-            answer = await self._peer.request(types.SESSION_REQUEST_PERMISSION, asked, timeout=PERMISSION_TIMEOUT)
+            answer = await self._peer.request(types.SESSION_REQUEST_PERMISSION, asked, timeout=PERSON_TIMEOUT)
         except ClientError as fault:
             log.warning("permission was asked in vain: %s", fault.message)
             return None
@@ -63,6 +66,15 @@ class EditorClient:
             return None
         chosen = answer.outcome.option_id
         return next((choice for choice in offered if choice.id == chosen), None)
+
+    async def ask_user(self, call_id: str, question: Question) -> Answer:
+        asked = types.FormElicitationRequest(
+            message=question.text,
+            requested_schema=form.of(question),
+            session_id=self._session_id,
+            tool_call_id=call_id,
+        )
+        return form.answer(await self._peer.request(types.ELICITATION_CREATE, asked, timeout=PERSON_TIMEOUT), question)
 
     async def read_text_file(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
         asked = types.ReadTextFileRequest(self._session_id, str(path), line, limit)

@@ -32,6 +32,7 @@ from acp_adapter.agent.loop import AIAgent, StopReason
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
 from acp_adapter.agent.projection import events_since
+from acp_adapter.agent.questions import answering
 from acp_adapter.agent.room import Failed
 from acp_adapter.errors import AuthRequired, BudgetSpent, InvalidParams, LedgerError, LedgerUnavailable
 from acp_adapter.ledger.db import SessionDB
@@ -242,7 +243,7 @@ class SessionState:
             turn.run()
             async with self.agent.keeping(unread):
                 await self._equip()
-                prompt = await self._expanded(unread)
+                prompt = await self._expanded(answering(unread, self.history[-1] if self.history else None))
             self._greet()
             try:
                 stop = await self.agent.run_turn(prompt)

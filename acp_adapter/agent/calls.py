@@ -16,7 +16,7 @@ from acp_adapter.agent.projection import details_of, finished, parsed, started
 from acp_adapter.errors import AcpAdapterError, ToolError
 from acp_adapter.redaction import Redactor
 from acp_adapter.tools.arguments import checked
-from acp_adapter.tools.port import Editor, Intent, ReadMemory, Shown, Tool, ToolContext, ToolResult
+from acp_adapter.tools.port import Editor, Intent, Question, ReadMemory, Shown, Tool, ToolContext, ToolResult
 from acp_adapter.transcript import Message, ToolCall, new_id
 
 log = logging.getLogger(__name__)
@@ -96,8 +96,8 @@ class ToolRunner:
     announced: dict[str, ToolCallStarted] = field(factory=dict)
     """The calls that have been shown and have no result yet, as they stand."""
 
-    async def run(self, calls: Sequence[ToolCall]) -> None:
-        """Give each call exactly one result, whatever happens to it.
+    async def run(self, calls: Sequence[ToolCall]) -> list[Question]:
+        """Give each call exactly one result, whatever happens to it. The questions that are to end the turn.
 
         They are announced in the model's order and then run at once. A cancellation goes on after the results of
         those that were announced are stored.
@@ -109,6 +109,7 @@ class ToolRunner:
         async with asyncio.TaskGroup() as group:
             for each in announced:
                 group.create_task(each.run())
+        return [each.question for each in announced if each.question]
 
 
 class _AnnouncedCall:
@@ -124,6 +125,7 @@ class _AnnouncedCall:
         self._hopeless: ToolResult | None = None
         self._start: ToolCallStarted | None = None
         self._plan: Sequence[dict[str, Any]] | None = None
+        self.question: Question | None = None
 
     async def announce(self) -> None:
         """Check the call, state its intent and show it. What is wrong with it becomes its result in `run`."""
@@ -185,6 +187,7 @@ class _AnnouncedCall:
                 details=details,
             )
         )
+        self.question = result.asks
         self._runner.announced.pop(self._call.id, None)
         self._runner.emit(finished(self._start, result, ruling))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Literal
 
@@ -22,6 +22,7 @@ from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
 from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, ToolCallStarted
 from acp_adapter.agent.projection import details_of, started, thought_id
+from acp_adapter.agent.questions import message_of
 from acp_adapter.agent.room import Room
 from acp_adapter.agent.steering import Steering
 from acp_adapter.errors import (
@@ -42,7 +43,7 @@ from acp_adapter.providers.port import (
     TextDelta,
 )
 from acp_adapter.tools import shown
-from acp_adapter.tools.port import Tool, ToolResult
+from acp_adapter.tools.port import Question, Tool, ToolResult
 from acp_adapter.transcript import Message, Transcript, Usage
 
 log = logging.getLogger(__name__)
@@ -169,14 +170,23 @@ class AIAgent:
             await self._check_budget()
             completed = await self._model_step_with_room(provider)
             if completed.message.tool_calls and completed.finish_reason not in ("length", "content_filter"):
-                await runner.run(completed.message.calls())
-                said = self.steering.take()
+                asked = await runner.run(completed.message.calls())
+                said = self.steering.last_words() if asked else self.steering.take()
+                if asked and not said:
+                    await self._ask(asked)
+                    return "end_turn"
             elif completed.finish_reason == "content_filter" or not (said := self.steering.last_words()):
                 return STOPS.get(completed.finish_reason, "end_turn")
             else:
                 await self.close_open_calls("The answer ended before this call was complete.")
             await self.keep(*said)
         return "max_turn_requests"
+
+    async def _ask(self, questions: Sequence[Question]) -> None:
+        """Put to the user what the model asks them."""
+        asking = message_of(questions)
+        await self.keep(asking)
+        self.emit(TextChunk(asking.id, asking.text()))
 
     def _check_effort(self, provider: Provider) -> None:
         """Say once that the chosen effort is not one that this model has."""

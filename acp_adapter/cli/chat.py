@@ -8,10 +8,11 @@ import contextlib
 import os
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
-from acp_adapter.cli import first_run, permission, terminal
-from acp_adapter.cli.client import AgentError
+from acp_adapter.cli import first_run, form, permission, terminal
+from acp_adapter.cli.client import AgentError, Ask, Json
 from acp_adapter.cli.conversation import Conversation, Display, JsonLines, Wish
 from acp_adapter.cli.line_editor import LineEditor
 from acp_adapter.cli.screen import Screen
@@ -142,9 +143,18 @@ def headline(conversation: Conversation) -> str:
 def _conversation(args: argparse.Namespace) -> tuple[Conversation, Screen]:
     screen = Screen()
     display: Display = JsonLines() if args.json else screen
-    asking = terminal.interactive() and not args.json
-    ask = (lambda params: permission.ask(screen, params)) if asking else None
-    return Conversation(display, ask, args.yes), screen
+    if not terminal.interactive() or args.json:
+        return Conversation(display, None, args.yes), screen
+    asking = asyncio.Lock()
+    ask = partial(_one_by_one, asking, partial(permission.ask, screen))
+    fill_in = partial(_one_by_one, asking, partial(form.fill_in, screen))
+    return Conversation(display, ask, args.yes, fill_in), screen
+
+
+async def _one_by_one(asking: asyncio.Lock, ask: Ask, params: Json) -> Json:
+    """There is one keyboard: a question waits until the one before it is answered."""
+    async with asking:
+        return await ask(params)
 
 
 def _open(runner: asyncio.Runner, conversation: Conversation, screen: Screen, wish: Wish) -> None:

@@ -25,6 +25,7 @@ HANDSHAKE_SECONDS = 60.0
 LEAVE_SECONDS = 3.0
 
 Json = dict[str, Any]
+Ask = Callable[[Json], Awaitable[Json]]
 
 
 class AgentError(AcpAdapterError):
@@ -44,12 +45,14 @@ class Client:
     """One agent process and the connection to it.
 
     `on_update` gets the params of each `session/update`, in order. `on_permission` gets the params of
-    `session/request_permission` and returns the outcome; it is cancelled when its turn is.
+    `session/request_permission` and returns the outcome, `on_form` those of `elicitation/create` and returns the
+    result; both are cancelled when their turn is. Without `on_form` the agent is not told that there are forms.
     """
 
-    def __init__(self, on_update: Callable[[Json], None], on_permission: Callable[[Json], Awaitable[Json]]) -> None:
+    def __init__(self, on_update: Callable[[Json], None], on_permission: Ask, on_form: Ask | None = None) -> None:
         self._on_update = on_update
         self._on_permission = on_permission
+        self._on_form = on_form
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._asked: set[asyncio.Task[None]] = set()
         self._next_id = 0
@@ -71,7 +74,7 @@ class Client:
         frames, noise = asyncio.create_task(self._read_frames()), asyncio.create_task(self._read_stderr())
         frames.add_done_callback(self._read_ended)
         self._tasks = [noise, frames]
-        answer = await asyncio.wait_for(self.request("initialize", HELLO), HANDSHAKE_SECONDS)
+        answer = await asyncio.wait_for(self.request("initialize", self._hello()), HANDSHAKE_SECONDS)
         self.capabilities = answer.get("agentCapabilities") or {}
         return dict(answer)
 
@@ -184,32 +187,35 @@ class Client:
     async def _answer(self, frame: Json) -> None:
         answer: Json = {"jsonrpc": "2.0", "id": frame["id"]}
         if frame["method"] == "session/request_permission":
-            answer["result"] = {"outcome": await self._outcome(frame.get("params") or {})}
+            asked = self._on_permission(frame.get("params") or {})
+            answer["result"] = {"outcome": await _unless_cancelled(asked, {"outcome": "cancelled"})}
+        elif frame["method"] == "elicitation/create" and self._on_form:
+            answer["result"] = await _unless_cancelled(self._on_form(frame.get("params") or {}), {"action": "cancel"})
         else:
             answer["error"] = {"code": -32601, "message": f"This client does not offer {frame['method']}."}
         with contextlib.suppress(AgentGone):
             await self._send(answer)
 
-    async def _outcome(self, params: Json) -> Json:
-        try:
-            return await self._on_permission(params)
-        except asyncio.CancelledError:
-            return {"outcome": "cancelled"}
+    def _hello(self) -> Json:
+        capabilities: Json = {
+            "fs": {"readTextFile": False, "writeTextFile": False},
+            "terminal": False,
+            "session": {"notices": {}},
+            **({"elicitation": {"form": {}}} if self._on_form else {}),
+        }
+        info = {"name": "acp-adapter-chat", "title": "acp-adapter chat", "version": __version__}
+        return {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": capabilities, "clientInfo": info}
 
     def _gone(self) -> AgentGone:
         last = "\n".join(self._stderr).strip()
         return AgentGone("The agent ended." + (f" Its last words:\n{last}" if last else " It left no message."))
 
 
-HELLO: Json = {
-    "protocolVersion": PROTOCOL_VERSION,
-    "clientCapabilities": {
-        "fs": {"readTextFile": False, "writeTextFile": False},
-        "terminal": False,
-        "session": {"notices": {}},
-    },
-    "clientInfo": {"name": "acp-adapter-chat", "title": "acp-adapter chat", "version": __version__},
-}
+async def _unless_cancelled(asked: Awaitable[Json], otherwise: Json) -> Json:
+    try:
+        return await asked
+    except asyncio.CancelledError:
+        return otherwise
 
 
 async def lines(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:

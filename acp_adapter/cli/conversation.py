@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from attrs import define, field, frozen
 
 from acp_adapter.cli import permission
-from acp_adapter.cli.client import AgentError, Client
+from acp_adapter.cli.client import AgentError, Ask, Client
 from acp_adapter.errors import InvalidParams
 
 Json = dict[str, Any]
@@ -45,11 +44,13 @@ class Wish:
 
 @define
 class Conversation:
-    """`ask` is None where nobody can be asked: then `yes` decides, and a refusal is said."""
+    """`ask` is None where nobody can be asked: then `yes` decides, and a refusal is said. `fill_in` shows a form and
+    gives the answer to `elicitation/create`; without it the agent puts its questions in words."""
 
     display: Display
-    ask: Callable[[Json], Awaitable[Json]] | None
+    ask: Ask | None
     yes: bool = False
+    fill_in: Ask | None = None
     session_id: str = ""
     modes: Json = field(factory=dict)
     options: list[Json] = field(factory=list)
@@ -58,7 +59,7 @@ class Conversation:
     _replayed: list[Json] | None = None
 
     def __attrs_post_init__(self) -> None:
-        self.client = Client(self._updated, self._permission)
+        self.client = Client(self._updated, self._permission, self.fill_in)
 
     async def open(self, wish: Wish) -> None:
         """Start the agent and bring the session into the wished state. Raises AgentError, AgentGone, InvalidParams."""

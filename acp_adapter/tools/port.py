@@ -50,10 +50,27 @@ class Intent:
 
 
 @frozen
+class Question:
+    """What the model asks the user. `options` are one line each; the user may answer in other words."""
+
+    text: str
+    options: Sequence[str] = ()
+
+
+@frozen
+class Answer:
+    """What the user did with a question. `text` is the answer where it was accepted."""
+
+    action: Literal["accept", "decline", "cancel"]
+    text: str = ""
+
+
+@frozen
 class ToolResult:
     """`text` goes to the model. `shown` goes to the editor; empty means: show the text. `failed` marks both.
 
-    `raw_output` is ACP's rawOutput (JSON), None for none.
+    `raw_output` is ACP's rawOutput (JSON), None for none. `asks` is put to the user in the conversation and ends the
+    turn.
     """
 
     text: str
@@ -61,6 +78,7 @@ class ToolResult:
     shown: Sequence[Shown] = ()
     locations: Sequence[Location] = ()
     raw_output: Any = None
+    asks: Question | None = None
 
 
 @frozen
@@ -82,6 +100,7 @@ class Editor(Protocol):
     can_read: bool
     can_write: bool
     can_run: bool
+    can_ask: bool
 
     async def read_text_file(self, path: Path, line: int | None = None, limit: int | None = None) -> str: ...
 
@@ -94,6 +113,10 @@ class Editor(Protocol):
 
         Cancelling the caller kills the command. `output_limit` is in bytes.
         """
+        ...
+
+    async def ask_user(self, call_id: str, question: Question) -> Answer:
+        """Show the question as a form and wait for the user. Cancelling the caller takes it away."""
         ...
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from acp_adapter.tools.apply_patch import ApplyPatch
+from acp_adapter.tools.ask_user import AskUser
 from acp_adapter.tools.background import CommandOutput, StopCommand
 from acp_adapter.tools.command import RunCommand
 from acp_adapter.tools.fetch import FetchUrl
@@ -27,6 +28,7 @@ ACTIONS: dict[str, Action] = {
     "stop_command": "none",
     "fetch_url": "fetch",
     "update_plan": "none",
+    "ask_user": "none",
     "session_search": "none",
     "recall": "none",
     "delegate_task": "none",
@@ -59,5 +61,6 @@ def builtin_tools() -> dict[str, Tool]:
         StopCommand(),
         FetchUrl(),
         UpdatePlan(),
+        AskUser(),
     ]
     return {tool.name: tool for tool in tools}

@@ -35,6 +35,8 @@ CALLS = [
     {"name": "update_plan", "arguments": {"entries": [{"content": "one", "status": "pending", "priority": "high"}]}},
     {"name": "update_plan", "arguments": {"entries": []}},
     {"name": "grep", "arguments": {"pattern": "one"}},
+    {"name": "ask_user", "arguments": {"question": "Which?", "options": ["this", "that"]}},
+    {"name": "ask_user", "arguments": {"question": " "}},
     {"name": "no_such_tool", "arguments": {}},
     {"name": "read_file", "arguments": "{broken"},
     {"name": "read_file", "arguments": {"line": "x"}},

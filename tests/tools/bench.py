@@ -14,7 +14,17 @@ from attrs import define, field
 from acp_adapter.errors import ClientError, ToolError
 from acp_adapter.tools import orphans, processes
 from acp_adapter.tools.arguments import checked
-from acp_adapter.tools.port import Editor, Intent, ReadMemory, TerminalRun, Tool, ToolContext, ToolResult
+from acp_adapter.tools.port import (
+    Answer,
+    Editor,
+    Intent,
+    Question,
+    ReadMemory,
+    TerminalRun,
+    Tool,
+    ToolContext,
+    ToolResult,
+)
 from acp_adapter.tools.toolbox import builtin_tools
 
 NOT_FOUND = -32002
@@ -80,6 +90,7 @@ class FakeEditor:
     can_read: bool = True
     can_write: bool = True
     can_run: bool = False
+    can_ask: bool = False
     buffers: dict[Path, str] = field(factory=dict)
     written: list[Path] = field(factory=list)
     silent: bool = False
@@ -113,6 +124,10 @@ class FakeEditor:
             await process.wait()
             raise
         return TerminalRun(out.decode()[-output_limit:], len(out) > output_limit, process.returncode, None)
+
+    async def ask_user(self, call_id: str, question: Question) -> Answer:
+        self._answer()
+        return Answer("accept", question.options[0])
 
     def _answer(self) -> None:
         if self.silent:
