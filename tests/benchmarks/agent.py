@@ -41,12 +41,13 @@ class Agent:
 
     def begin(self, method: str, **params: Any) -> int:
         """Write a request; its id."""
-        assert self._process.stdin
         self._id += 1
-        frame = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
-        self._process.stdin.write(json.dumps(frame).encode() + b"\n")
-        self._process.stdin.flush()
+        self._write({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
         return self._id
+
+    def tell(self, method: str, **params: Any) -> None:
+        """Write a notification."""
+        self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def result(self, request: int) -> Any:
         """Read until the answer to that request. Raises RuntimeError for an error answer or a dead agent."""
@@ -63,8 +64,8 @@ class Agent:
         assert self._process.stdout
         self.read_bytes += len(self._process.stdout.read1(most))  # type: ignore[attr-defined]
 
-    def initialize(self) -> Any:
-        return self.ask("initialize", protocolVersion=1, clientCapabilities={})
+    def initialize(self, capabilities: dict[str, Any] | None = None) -> Any:
+        return self.ask("initialize", protocolVersion=1, clientCapabilities=capabilities or {})
 
     def new(self, cwd: Path) -> str:
         return str(self.ask("session/new", cwd=str(cwd), mcpServers=[])["sessionId"])
@@ -91,6 +92,11 @@ class Agent:
         self.peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         return usage.ru_utime + usage.ru_stime
 
+    def _write(self, frame: dict[str, Any]) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(frame).encode() + b"\n")
+        self._process.stdin.flush()
+
     def _result(self, line: bytes) -> Any:
         answer = json.loads(line)
         if "error" in answer:
@@ -99,11 +105,11 @@ class Agent:
 
 
 @contextmanager
-def running(home: Path, **env: str) -> Iterator[Agent]:
-    """An initialized agent."""
+def running(home: Path, capabilities: dict[str, Any] | None = None, **env: str) -> Iterator[Agent]:
+    """An initialized agent, for a client that offers this much."""
     agent = Agent(home, **env)
     try:
-        agent.initialize()
+        agent.initialize(capabilities)
         yield agent
     finally:
         agent.close()

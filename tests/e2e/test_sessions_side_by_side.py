@@ -1,39 +1,15 @@
-"""Several sessions in one process: none waits for another, and nothing of one is seen in another."""
+"""Several sessions in one process: all are answered, and nothing of one is seen in another.
+
+That none waits for another is in `test_no_session_delays_another`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import time
 
-from tests.clients import editor
-from tests.clients.editor import Editor
 from tests.clients.fold import panel
 from tests.clients.lab import Lab
-from tests.stub_model import HANG, SHELL, C, T
-
-
-async def test_a_busy_session_does_not_delay_another(lab: Lab) -> None:
-    lab.model.add(HANG.when("slow"), C("c1", SHELL, {"command": "sleep 60"}).when("busy"), T("quick").when("fast"))
-    client = await lab.start()
-    slow, busy, fast = [await client.new(lab.project) for _ in range(3)]
-    one = await client.begin_prompt(slow, "slow")
-    two = await client.begin_prompt(busy, "busy")
-    await two.call_is("in_progress")
-    began = time.monotonic()
-    turn = await client.prompt(fast, "fast")
-    assert turn.text == "quick"
-    assert time.monotonic() - began < 2
-    assert await one.cancel() == await two.cancel() == "cancelled"
-
-
-async def test_a_pending_permission_does_not_delay_another_session(lab: Lab) -> None:
-    lab.model.add(C("c1", SHELL, {"command": "true"}).when("asks"), T("quick").when("fast"))
-    client = await lab.start(Editor(permission=editor.never))
-    asks, fast = await client.new(lab.project), await client.new(lab.project)
-    turn = await client.begin_prompt(asks, "asks")
-    await turn.permission_asked()
-    assert (await client.prompt(fast, "fast")).text == "quick"
-    assert await turn.cancel() == "cancelled"
+from tests.stub_model import SHELL, C, T
 
 
 async def test_each_session_works_in_its_own_folder_with_its_own_history(lab: Lab) -> None:
