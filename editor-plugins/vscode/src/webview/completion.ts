@@ -1,0 +1,96 @@
+// What may follow a `/` or an `@`: a list below the prompt, by the pattern of an ARIA combobox.
+
+import { h } from "./dom";
+
+export interface Choice {
+  /** What takes the place of the typed word. */
+  value: string;
+  label: string;
+  detail?: string;
+}
+
+/** The word under the cursor that can be completed, and where it begins. */
+export interface Word {
+  sign: "/" | "@";
+  text: string;
+  from: number;
+}
+
+/** A slash counts at the beginning of the prompt only, an at sign after any blank. */
+export function wordAt(text: string, cursor: number): Word | undefined {
+  const before = text.slice(0, cursor);
+  const slash = /^\/(\S*)$/.exec(before);
+  if (slash) return { sign: "/", text: slash[1] ?? "", from: 0 };
+  const at = /(?:^|\s)@(\S*)$/.exec(before);
+  return at ? { sign: "@", text: at[1] ?? "", from: cursor - (at[1]?.length ?? 0) - 1 } : undefined;
+}
+
+export class Completion {
+  readonly element = h("ul", { class: "completion", role: "listbox", id: "completion", "aria-label": "Suggestions", hidden: true });
+  private choices: Choice[] = [];
+  private at = 0;
+
+  constructor(
+    private readonly input: HTMLTextAreaElement,
+    private readonly accept: (choice: Choice) => void,
+  ) {
+    for (const [name, value] of Object.entries({ "aria-autocomplete": "list", "aria-controls": "completion", "aria-expanded": "false", role: "combobox" })) {
+      input.setAttribute(name, value);
+    }
+  }
+
+  get isOpen(): boolean {
+    return !this.element.hidden;
+  }
+
+  offer(choices: Choice[]): void {
+    this.choices = choices;
+    this.at = 0;
+    this.element.hidden = choices.length === 0;
+    this.input.setAttribute("aria-expanded", String(this.isOpen));
+    this.draw();
+  }
+
+  close(): void {
+    this.offer([]);
+  }
+
+  /** Whether the key was for the list. */
+  key(event: KeyboardEvent): boolean {
+    if (!this.isOpen || event.isComposing) return false;
+    const chosen = this.choices[this.at];
+    if (event.key === "ArrowDown") this.move(1);
+    else if (event.key === "ArrowUp") this.move(-1);
+    else if (event.key === "Escape") this.close();
+    else if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey && chosen) this.take(chosen);
+    else return false;
+    event.preventDefault();
+    return true;
+  }
+
+  private move(step: number): void {
+    this.at = (this.at + step + this.choices.length) % this.choices.length;
+    this.draw();
+  }
+
+  private take(choice: Choice): void {
+    this.close();
+    this.accept(choice);
+  }
+
+  private draw(): void {
+    const items = this.choices.map((choice, at) => {
+      const selected = at === this.at;
+      const onmousedown = (event: Event) => {
+        event.preventDefault();
+        this.take(choice);
+      };
+      const props = { role: "option", id: `choice${at}`, "aria-selected": String(selected), onmousedown };
+      return h("li", props, h("span", { class: "label" }, choice.label), choice.detail && h("span", { class: "detail" }, choice.detail));
+    });
+    this.element.replaceChildren(...items);
+    items[this.at]?.scrollIntoView({ block: "nearest" });
+    if (this.isOpen) this.input.setAttribute("aria-activedescendant", `choice${this.at}`);
+    else this.input.removeAttribute("aria-activedescendant");
+  }
+}
