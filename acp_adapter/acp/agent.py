@@ -241,7 +241,7 @@ class AcpAgent:
         if session.agent.streaming and (partial := session.agent.streaming.partial()):
             for event in events_of([partial]):
                 session.emit(event)
-        for event in events_of(session.agent.steering.waiting):
+        for event in events_of(session.agent.waiting):
             session.emit(event)
 
     def _introduce(self, session: SessionState) -> None:

@@ -22,13 +22,14 @@ from acp_adapter.acp.lease import leased
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.titles import Title
 from acp_adapter.acp.turns import Turn, Turns
+from acp_adapter.agent.base import StopReason
 from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Workspace
 from acp_adapter.agent.delegation import DelegateTask
 from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, UsageChanged
 from acp_adapter.agent.expansion import attachments, expanded
 from acp_adapter.agent.gate import Gate
-from acp_adapter.agent.loop import AIAgent, StopReason
+from acp_adapter.agent.loop import AIAgent
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
 from acp_adapter.agent.projection import events_since
@@ -160,8 +161,7 @@ class SessionState:
 
     def standing(self) -> UsageChanged | None:
         """How full the window is and what the session has cost, where that is known without asking the model."""
-        model, window = self.chosen.wanted.model or "", self.chosen.card.context_window
-        return self.agent.context.standing(model, window) if self.history else None
+        return self.agent.standing(self.chosen.wanted.model or "", self.chosen.card.context_window)
 
     @property
     def additional(self) -> list[str]:
@@ -175,7 +175,8 @@ class SessionState:
         """
         if roots[0] != self.workspace.roots[0]:
             prompt = await asyncio.to_thread(self.services.instructions, folders[0])
-            self.system_prompt = self.agent.context.system_prompt = prompt
+            self.system_prompt = prompt
+            self.agent.instruct(prompt)
             self.is_instructed = False
         await self.services.ledger(
             SessionDB.update_session,
@@ -234,7 +235,7 @@ class SessionState:
         return await self.turns.take(lambda turn: self._answer(turn, prompt))
 
     async def _answer(self, turn: Turn, unread: Message) -> StopReason:
-        async with self.agent.steering.listening():
+        async with self.agent.listening():
             await self.title.take_first_words(unread)
             await self._store_instructions()
             if turn.cancelled:

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 
 from attrs import define, field
 
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 
 Work = Callable[["Turn"], Awaitable[StopReason]]
 

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
-from typing import Literal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 
 from attrs import define, evolve, field
 
+from acp_adapter.agent.base import Agent, StopReason
 from acp_adapter.agent.budget import Budget
-from acp_adapter.agent.calls import Emit, Gatekeeper, ToolRunner, Workspace
 from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
-from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, ToolCallStarted
-from acp_adapter.agent.projection import details_of, started, thought_id
+from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, UsageChanged
+from acp_adapter.agent.projection import thought_id
 from acp_adapter.agent.questions import message_of
 from acp_adapter.agent.room import Room
 from acp_adapter.agent.steering import Steering
@@ -34,7 +33,6 @@ from acp_adapter.errors import (
     ProviderError,
     ProviderRejected,
 )
-from acp_adapter.pairing import Calls
 from acp_adapter.providers.card import Effort
 from acp_adapter.providers.port import (
     Completed,
@@ -42,42 +40,29 @@ from acp_adapter.providers.port import (
     ReasoningDelta,
     TextDelta,
 )
-from acp_adapter.tools import shown
-from acp_adapter.tools.port import Question, Tool, ToolResult
-from acp_adapter.transcript import Message, Transcript, Usage
+from acp_adapter.tools.port import Question
+from acp_adapter.transcript import Message, Usage
 
 log = logging.getLogger(__name__)
-
-StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
 STOPS: dict[str, StopReason] = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 
 
 @define(eq=False)
-class AIAgent:
-    """A model, its tools and one conversation. One turn at a time: the session sees to that.
+class AIAgent(Agent):
+    """The built-in agent: a model with its tools.
 
-    `choose` gives the model of a turn when it is needed, after the prompt is safe in the ledger. `tools` may be
-    replaced between turns.
+    `choose` gives the model of a turn when it is needed, after the prompt is safe in the ledger.
     """
 
     choose: Callable[[], Awaitable[Provider]]
-    tools: Mapping[str, Tool]
-    transcript: Transcript
     system_prompt: str
-    workspace: Workspace
-    gatekeeper: Gatekeeper
-    emit: Emit
     max_steps: int = 100
     effort: Callable[[], Effort | None] = lambda: None
     budget: Budget | None = None
-    announced: dict[str, ToolCallStarted] = field(factory=dict, init=False)
-    streaming: StreamingAnswer | None = field(default=None, init=False)
     context: Context = field(init=False)
     room: Room = field(init=False)
     steering: Steering = field(init=False)
-    _calls: Calls = field(factory=Calls, init=False)
-    _warned: bool = field(default=False, init=False)
     _untold: tuple[str, str] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -102,50 +87,20 @@ class AIAgent:
         return stop
 
     async def steer(self, message: Message) -> bool:
-        """Have the running turn see it at its next step; stored before this returns. False where no turn listens."""
         return await self.steering.add(message)
 
+    def listening(self) -> AbstractAsyncContextManager[None]:
+        return self.steering.listening()
+
     @property
-    def is_speaking(self) -> bool:
-        """Whether the editor has been shown the beginning of a message that goes on."""
-        return self.streaming is not None and self.streaming.begun
+    def waiting(self) -> Sequence[Message]:
+        return self.steering.waiting
 
-    async def quiet(self) -> None:
-        """Wait for a moment between two messages."""
-        while self.streaming and self.streaming.begun:
-            await self.streaming.over.wait()
+    def instruct(self, system_prompt: str) -> None:
+        self.system_prompt = self.context.system_prompt = system_prompt
 
-    async def keep(self, *messages: Message, usage: Usage | None = None) -> None:
-        """Append to the transcript. What the ledger refuses stays in memory, and the user is told once a turn."""
-        try:
-            if messages:
-                await self.transcript.append(*messages, usage=usage)
-        except LedgerError as fault:
-            self._tell_unsaved(fault)
-
-    @asynccontextmanager
-    async def keeping(self, prompt: Message) -> AsyncIterator[None]:
-        """While a prompt is made ready: a cancellation keeps it as it is."""
-        try:
-            yield
-        except asyncio.CancelledError:
-            await self.keep(prompt)
-            raise
-
-    def _tell_unsaved(self, fault: LedgerError) -> None:
-        if not self._warned:
-            self._warned = True
-            self.emit(Noticed("error", "This conversation is not being saved", fault.message))
-
-    async def close_open_calls(self, reason: str) -> None:
-        """Give every call that was not even begun a failed result."""
-        for call in self._calls.open(self.transcript.messages):
-            start = evolve(started(call, None), status="failed", content=[shown.text(reason)])
-            details = details_of(start, ToolResult(reason, failed=True), duration=0.0)
-            await self.keep(
-                Message(role="tool", content=reason, tool_call_id=call.id, tool_name=call.name, details=details)
-            )
-            self.emit(start)
+    def standing(self, model: str, window: int | None) -> UsageChanged | None:
+        return self.context.standing(model, window) if self.transcript.messages else None
 
     async def _take_back(self, prompt: Message, fault: ProviderRejected) -> None:
         """A picture that the model can't take, or a message that is too long, would be refused with every later
@@ -165,7 +120,7 @@ class AIAgent:
     async def _steps(self) -> StopReason:
         provider = await self.choose()
         self._check_effort(provider)
-        runner = ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit, self.announced)
+        runner = self.runner()
         for _ in range(self.max_steps):
             await self._check_budget()
             completed = await self._model_step_with_room(provider)
@@ -230,7 +185,7 @@ class AIAgent:
             self.streaming = None
             answer.over.set()
         await answer.settle()
-        message = self._with_new_call_ids(completed.message)
+        message = self.with_new_call_ids(completed.message)
         message = evolve(message, id=answer.id, finish_reason=completed.finish_reason)
         completed = evolve(completed, message=message)
         usage = provider.card.priced(completed.usage) if completed.usage else None
@@ -252,22 +207,6 @@ class AIAgent:
                 elif isinstance(event, ReasoningDelta):
                     self.emit(ThoughtChunk(thought_id(answer.id), event.text))
         raise BrokenStream("The model's answer ended before it was complete.")
-
-    def _with_new_call_ids(self, message: Message) -> Message:
-        """ACP wants toolCallIds that are unique in the session; many models count from one in each answer."""
-        if not message.tool_calls:
-            return message
-        used = self._calls.ids(self.transcript.messages)
-        mine = set[str]()
-        renamed = []
-        for raw in message.tool_calls:
-            new, n = str(raw["id"]), 1
-            while new in used or new in mine:
-                n += 1
-                new = f"{raw['id']}-{n}"
-            mine.add(new)
-            renamed.append({**raw, "id": new})
-        return evolve(message, tool_calls=renamed)
 
     def _check_said_something(self, completed: Completed) -> None:
         message = completed.message

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 from acp_adapter.transcript import Message, ToolCall
 from tests.agent.house import House, house
 

@@ -6,7 +6,7 @@ import asyncio
 import textwrap
 
 from acp_adapter.acp.commands.command import Asked, Command
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 from acp_adapter.agent.permissions import decide
 from acp_adapter.doctor import CHECKS, Check
 from acp_adapter.ledger.db import SessionDB

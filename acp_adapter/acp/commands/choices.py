@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acp_adapter.acp.commands.command import Asked, Command
 from acp_adapter.acp.options import DEFAULT, MODE_TEXTS, checked_effort, checked_mode, checked_model, shown
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 
 
 async def show_mode(asked: Asked) -> StopReason:

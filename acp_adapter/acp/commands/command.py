@@ -11,7 +11,7 @@ from acp_adapter.acp import types
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.session import SessionState
 from acp_adapter.acp.session_manager import SessionManager
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 from acp_adapter.transcript import Content, Part
 
 _NAMED = re.compile(r"\s*/(\S+)(.*)", re.DOTALL)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acp_adapter.acp.commands.command import Asked, Command
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 from acp_adapter.errors import InvalidParams
 from acp_adapter.ledger.db import SessionDB, takes_long
 from acp_adapter.ledger.exchange import chosen, lossless

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from acp_adapter.acp.commands.command import Asked, Command
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 from acp_adapter.errors import InvalidParams
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.listing import ListedSession, Page

@@ -13,7 +13,7 @@ from acp_adapter.acp.commands.export import EXPORT
 from acp_adapter.acp.commands.ledger import LEDGER
 from acp_adapter.acp.commands.servers import SERVERS
 from acp_adapter.acp.commands.turns import TURNS
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 from acp_adapter.agent.repertoire import Repertoire
 
 

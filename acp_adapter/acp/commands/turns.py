@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acp_adapter.acp.commands.command import Asked, Command
-from acp_adapter.agent.loop import StopReason
+from acp_adapter.agent.base import StopReason
 
 
 async def queue(asked: Asked) -> StopReason:
