@@ -1,4 +1,4 @@
-"""`acp-adapter setup`: finds what models there are, lets the person choose, and writes config.toml."""
+"""`acp-adapter setup`: finds models and editors, lets the person choose, and writes their settings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from acp_adapter.cli import model as local
-from acp_adapter.cli import terminal
+from acp_adapter.cli import setup_editor, terminal
 from acp_adapter.cli.config_file import Setting, change
 from acp_adapter.cli.doctor import show
-from acp_adapter.cli.editors import EDITORS, agent_command
+from acp_adapter.cli.editors import EDITORS
 from acp_adapter.config import Config
 from acp_adapter.doctor import model as check_model
 from acp_adapter.errors import InvalidParams
@@ -25,14 +25,21 @@ MOST = 12
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--editor", choices=list(EDITORS), help="print this editor's settings for the agent")
+    parser.add_argument(
+        "--editor", choices=list(EDITORS), metavar="NAME", help="only this editor: " + ", ".join(EDITORS)
+    )
+    parser.add_argument("--print", action="store_true", help="with --editor: only print the settings for the agent")
+    parser.add_argument("--undo", action="store_true", help="with --editor: take back what was written")
+    parser.add_argument("--yes", action="store_true", help="with --editor: write without a question")
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.editor:
-        return print_snippet(args.editor)
     config = Config.load()
-    if not (terminal.interactive() and sys.stdout.isatty()):
+    if args.editor:
+        return editor(config, args)
+    if args.undo or args.yes or args.print:
+        raise InvalidParams("--undo, --yes and --print are for one editor. Name it with --editor.")
+    if not can_ask():
         return report(config)
     for problem in config.problems:
         print(f"! {problem}")
@@ -41,17 +48,28 @@ def run(args: argparse.Namespace) -> int:
         save(config, settings)
     found = asyncio.run(check_model(Config.load()))
     show(found, as_json=False)
-    print("\nEditors: `acp-adapter setup --editor NAME` prints the settings for " + ", ".join(EDITORS) + ".")
-    print('Try it here: acp-adapter chat "What is this project?"')
+    setup_editor.offer(config)
+    print('\nTry it here: acp-adapter chat "What is this project?"')
     return 0 if found.verdict == "ok" else 1
 
 
-def print_snippet(name: str) -> int:
-    """The snippet alone on stdout, so that it can be piped; where it belongs on stderr."""
-    editor = EDITORS[name]
-    print(f"{editor.title}: put this into {editor.where}, then open: {editor.then}", file=sys.stderr)
-    print(editor.snippet(agent_command()))
-    return 0
+def can_ask() -> bool:
+    return terminal.interactive() and sys.stdout.isatty()
+
+
+def editor(config: Config, args: argparse.Namespace) -> int:
+    """Without a terminal nothing is written, unless --yes was given: the settings are printed."""
+    name = args.editor
+    if args.print or EDITORS[name].form is None:
+        return setup_editor.print_snippet(name)
+    if not (args.yes or can_ask()):
+        if args.undo:
+            raise InvalidParams("There is no terminal to ask in. With --yes it is taken back without a question.")
+        print("Nothing is written: there is no terminal to ask in, and no --yes.", file=sys.stderr)
+        return setup_editor.print_snippet(name)
+    agree = setup_editor.agreed if args.yes else setup_editor.asked
+    act = setup_editor.disconnect if args.undo else setup_editor.connect
+    return act(config, name, agree)
 
 
 def report(config: Config) -> int:

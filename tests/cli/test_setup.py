@@ -16,6 +16,22 @@ from tests.stub_model import StubModel
 
 Script = Callable[..., Path]
 
+THEIRS = '{\r\n\t// mine\r\n\t"theme": "One", /* \x1b[2J */\r\n}\r\n'
+
+
+@pytest.fixture(autouse=True)
+def bare(env: dict[str, str], tmp_path: Path) -> None:
+    """No editor that the machine has is found."""
+    env["PATH"] = str(tmp_path / "bin")
+
+
+@pytest.fixture
+def zed(home: Path) -> Path:
+    """Where Zed's settings are, in a folder that shows that it is used."""
+    folder = home.parent / ".config" / "zed"
+    folder.mkdir(parents=True)
+    return folder / "settings.json"
+
 
 def test_without_a_terminal_and_without_a_model_it_says_what_to_do(cli: Run) -> None:
     done = cli("setup")
@@ -29,17 +45,56 @@ def test_without_a_terminal_and_with_a_model_it_succeeds(cli: Run, script: Scrip
 
 
 @pytest.mark.parametrize("name", EDITORS)
-def test_the_snippet_alone_is_on_stdout_and_starts_this_installation(cli: Run, name: str) -> None:
-    done = cli("setup", "--editor", name)
+def test_the_snippet_alone_is_on_stdout_and_starts_this_installation(cli: Run, home: Path, name: str) -> None:
+    done = cli("setup", "--editor", name, "--print")
     assert done.returncode == 0
     assert Path(agent_command()[0]).is_absolute()
     assert json.dumps(agent_command()[0]) in done.stdout
     assert EDITORS[name].where in done.stderr
+    assert not list(home.parent.glob(".*"))
+
+
+def test_without_a_terminal_nothing_is_written_and_the_snippet_is_printed(cli: Run, zed: Path) -> None:
+    zed.write_text("{}")
+    done = cli("setup", "--editor", "zed")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["agent_servers"]["acp-adapter"]["command"] == agent_command()[0]
+    assert "--yes" in done.stderr
+    assert zed.read_text() == "{}"
+    assert "--yes" in cli("setup", "--editor", "zed", "--undo").stderr
+
+
+def test_yes_writes_once_and_undo_takes_it_back_to_the_byte(cli: Run, zed: Path) -> None:
+    zed.write_bytes(THEIRS.encode())
+    done = cli("setup", "--editor", "zed", "--yes")
+    assert done.returncode == 0
+    assert '"agent_servers": {' in done.stdout
+    assert agent_command()[0] in zed.read_text()
+    again = cli("setup", "--editor", "zed", "--yes")
+    assert again.returncode == 0 and "Nothing to do" in again.stdout
+    back = cli("setup", "--editor", "zed", "--undo", "--yes")
+    assert back.returncode == 0 and '"agent_servers": {' in back.stdout
+    assert zed.read_bytes() == THEIRS.encode()
+    assert "nothing of this agent" in cli("setup", "--editor", "zed", "--undo", "--yes").stdout
+
+
+def test_settings_that_are_not_understood_are_left_alone_and_the_snippet_is_printed(cli: Run, zed: Path) -> None:
+    zed.write_text('{ "theme" }')
+    done = cli("setup", "--editor", "zed", "--yes")
+    assert done.returncode == 1
+    assert "line 1, column 11" in done.stderr and str(zed) in done.stderr
+    assert json.loads(done.stdout)["agent_servers"]
+    assert zed.read_text() == '{ "theme" }'
+
+
+def test_what_is_for_one_editor_wants_its_name(cli: Run) -> None:
+    for option in ("--yes", "--undo", "--print"):
+        assert "--editor" in cli("setup", option).stderr
 
 
 @pytest.mark.parametrize("name", ["zed", "vscode", "jetbrains"])
 def test_json_snippets_are_json(cli: Run, name: str) -> None:
-    settings = json.loads(cli("setup", "--editor", name).stdout)
+    settings = json.loads(cli("setup", "--editor", name, "--print").stdout)
     agents = settings.get("agent_servers") or settings["acp.agents"]
     assert agents["acp-adapter"]["command"] == agent_command()[0]
 
@@ -82,6 +137,55 @@ if sys.platform != "win32":
         assert config["model"] == "server:tiny"
         assert config["providers"]["server"] == {"api_key": "s3cret", "base_url": stub.base_url}
         assert (home / "config.toml").stat().st_mode & 0o077 == 0
+
+    def test_an_editor_is_connected_after_a_look_at_the_change(terminal: Terminal, zed: Path) -> None:
+        zed.write_bytes(THEIRS.encode())
+        with terminal("setup", "--editor", "zed") as screen:
+            screen.expect('"agent_servers": {')
+            screen.expect("Write this?")
+            assert zed.read_bytes() == THEIRS.encode()
+            screen.send("\n")
+            screen.expect("Agent panel")
+            assert screen.wait() == 0
+        assert b"\x1b[2J" not in screen.raw
+        with terminal("setup", "--editor", "zed", "--undo") as screen:
+            screen.expect("Take this back?")
+            screen.send("y\n")
+            assert screen.wait() == 0
+        assert zed.read_bytes() == THEIRS.encode()
+
+    @pytest.mark.parametrize("answer", ["n\n", "what?\n", "\x04"])
+    def test_anything_but_a_yes_writes_nothing(terminal: Terminal, home: Path, zed: Path, answer: str) -> None:
+        with terminal("setup", "--editor", "zed") as screen:
+            screen.expect("Write this?")
+            screen.send(answer)
+            screen.expect("Nothing was written")
+            assert screen.wait() == 0
+        assert not zed.exists() and not home.exists()
+
+    def test_an_entry_that_starts_something_else_is_shown_and_asked_about(terminal: Terminal, zed: Path) -> None:
+        theirs = '{"agent_servers": {"acp-adapter": {"type": "custom", "command": "/my/own", "args": ["-v"]}}}'
+        zed.write_text(theirs)
+        with terminal("setup", "--editor", "zed") as screen:
+            screen.expect("starts /my/own -v")
+            screen.expect("Write this?")
+            screen.send("n\n")
+            screen.wait()
+        assert zed.read_text() == theirs
+
+    def test_after_the_model_the_editors_that_were_found_are_offered(terminal: Terminal, home: Path, zed: Path) -> None:
+        (home.parent / ".jetbrains").mkdir()
+        with terminal("setup") as screen:
+            screen.expect("Which one")
+            screen.send("\n")
+            for title, answer in (("Zed", "n\n"), ("JetBrains", "\n")):
+                screen.expect(title)
+                screen.expect("Write this?")
+                screen.send(answer)
+            screen.wait()
+        assert not zed.exists()
+        written = json.loads((home.parent / ".jetbrains" / "acp.json").read_text())
+        assert written["agent_servers"]["acp-adapter"]["command"] == agent_command()[0]
 
     def test_enter_leaves_everything_as_it_is(terminal: Terminal, home: Path) -> None:
         with terminal("setup") as screen:

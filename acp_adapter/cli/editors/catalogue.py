@@ -1,4 +1,4 @@
-"""The settings by which each editor starts this agent, with the path of this installation in them."""
+"""The editors, and the settings by which each starts this agent, with the path of this installation in them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from pathlib import Path
 
 from attrs import frozen
 
+from acp_adapter.cli.editors.forms import Form, JsonEntry
+
 NAME = "acp-adapter"
 
 
 @frozen
 class Editor:
-    """`where` says where the snippet belongs, `then` how to open the agent's panel afterwards."""
+    """`where` says where the snippet belongs, `then` how to open the agent's panel afterwards.
+
+    `form` is how setup writes it there, None where it only shows it.
+    """
 
     title: str
     where: str
     snippet: Callable[[Sequence[str]], str]
     then: str
+    form: Form | None = None
 
 
 def agent_command() -> list[str]:
@@ -32,18 +38,14 @@ def agent_command() -> list[str]:
     return [found] if found else [sys.executable, "-P", "-m", "acp_adapter"]
 
 
-def _agent_servers(command: Sequence[str], **more: str) -> str:
-    server = {**more, "command": command[0], "args": list(command[1:]), "env": {}}
-    return json.dumps({"agent_servers": {NAME: server}}, indent=2)
+def _json(form: JsonEntry) -> Callable[[Sequence[str]], str]:
+    def snippet(command: Sequence[str]) -> str:
+        value: object = form.entry(command)
+        for key in reversed(form.path):
+            value = {key: value}
+        return json.dumps(value, indent=2)
 
-
-def _zed(command: Sequence[str]) -> str:
-    return _agent_servers(command, type="custom")
-
-
-def _vscode(command: Sequence[str]) -> str:
-    agent = {"command": command[0], "args": list(command[1:]), "env": {}}
-    return json.dumps({"acp.agents": {NAME: agent}}, indent=2)
+    return snippet
 
 
 def _neovim(command: Sequence[str]) -> str:
@@ -69,7 +71,7 @@ def _avante(command: Sequence[str]) -> str:
 require("avante").setup({{
   provider = "acp-adapter",
   acp_providers = {{
-    ["acp-adapter"] = {{ command = {json.dumps(command[0])}, args = {_lua(command[1:])} }},
+    ["acp-adapter"] = {{ command = {json.dumps(command[0], ensure_ascii=False)}, args = {_lua(command[1:])} }},
   }},
 }})"""
 
@@ -95,24 +97,41 @@ def _emacs(command: Sequence[str]) -> str:
 
 
 def _lua(words: Sequence[str]) -> str:
-    return "{ " + ", ".join(json.dumps(word) for word in words) + " }" if words else "{}"
+    return "{ " + ", ".join(json.dumps(word, ensure_ascii=False) for word in words) + " }" if words else "{}"
+
+
+_ZED = JsonEntry(("agent_servers", NAME), {"type": "custom"})
+_VSCODE = JsonEntry(("acp.agents", NAME))
+_JETBRAINS = JsonEntry(("agent_servers", NAME))
+
+
+def _code(title: str) -> Editor:
+    return Editor(
+        f"{title}, with the extension “ACP Client” (formulahendry.acp-client)",
+        "settings.json (command “Preferences: Open User Settings (JSON)”)",
+        _json(_VSCODE),
+        "Activity bar, ACP, acp-adapter",
+        _VSCODE,
+    )
 
 
 EDITORS = {
-    "zed": Editor("Zed", "settings.json (command “zed: open settings”)", _zed, "Agent panel, +, acp-adapter"),
-    "vscode": Editor(
-        "VS Code, with the extension “ACP Client” (formulahendry.acp-client)",
-        "settings.json (command “Preferences: Open User Settings (JSON)”)",
-        _vscode,
-        "Activity bar, ACP, acp-adapter",
+    "zed": Editor(
+        "Zed", "settings.json (command “zed: open settings file”)", _json(_ZED), "Agent panel, +, acp-adapter", _ZED
     ),
+    "vscode": _code("VS Code"),
+    "vscode-insiders": _code("VS Code Insiders"),
+    "vscodium": _code("VSCodium"),
+    "cursor": _code("Cursor"),
+    "windsurf": _code("Windsurf"),
     "neovim": Editor("Neovim, with CodeCompanion.nvim", "your init.lua", _neovim, ":CodeCompanionChat"),
     "avante": Editor("Neovim, with avante.nvim", "your init.lua", _avante, ":AvanteAsk"),
     "emacs": Editor("Emacs, with agent-shell", "your init.el", _emacs, "M-x agent-shell"),
     "jetbrains": Editor(
         "JetBrains IDEs, with AI Assistant",
         "~/.jetbrains/acp.json (AI Chat, menu, “Configure ACP Agents”)",
-        _agent_servers,
+        _json(_JETBRAINS),
         "AI Chat, agent menu, acp-adapter",
+        _JETBRAINS,
     ),
 }
