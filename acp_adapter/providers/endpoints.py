@@ -20,9 +20,10 @@ from acp_adapter.errors import AuthRequired, InvalidParams
 from acp_adapter.providers.apis import APIS, efforts_of
 from acp_adapter.providers.card import FREE, ModelCard
 from acp_adapter.providers.catalogue.lookup import card_of
-from acp_adapter.providers.http import LOOPBACK, SILENCE, HostedProvider, shown_url
+from acp_adapter.providers.http import SILENCE, HostedProvider
 from acp_adapter.providers.own_models import own_cards
 from acp_adapter.providers.services import LOOPBACK_SERVERS, SERVICES, api_at
+from acp_adapter.providers.urls import LOOPBACK, shown_url
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""What all models behind HTTP share: the connection, what a server refuses, and the events of a streamed answer.
+"""What all models behind HTTP share: the connection, and what a server refuses.
 
 A `HostedProvider` sends what its API's own request module has encoded, and reads the answer with that API's answer
 module: see `acp_adapter.providers.chat` for the oldest of them. Refusals are read in `faults`.
@@ -8,22 +8,21 @@ Keys are sent and nothing else is done with them: no message, log or repr has th
 
 from __future__ import annotations
 
-import asyncio
-import base64
 import contextlib
 import functools
-import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from attrs import define, evolve, field
 
-from acp_adapter.errors import BrokenStream, InvalidParams, ProviderError, ProviderRejected, ProviderUnreachable
+from acp_adapter.errors import ProviderError, ProviderRejected, ProviderUnreachable
 from acp_adapter.providers.card import Listed, ModelCard
 from acp_adapter.providers.faults import Refusal, fault, masked, refusal, retry_after
 from acp_adapter.providers.port import ModelRequest, StreamEvent
+from acp_adapter.providers.streamed import json_object
+from acp_adapter.providers.urls import LOOPBACK, shown_url, split_credentials
 
 if TYPE_CHECKING:
     import ssl
@@ -42,7 +41,6 @@ ERROR_BODY = 64 * 1024
 MODEL_LIST = 8 * 1024 * 1024
 SHOWN = 500
 """Characters of a server's own message that are shown."""
-LOOPBACK = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}
 CLIENT_HEADERS = {"content-type": "application/json", "accept": "text/event-stream", "user-agent": "acp-adapter"}
 
 Encode = Callable[[], bytes]
@@ -207,100 +205,6 @@ class _Opened:
         self.now = self.now or event.endswith("connect_tcp.started")
 
 
-DONE: dict[str, Any] = {}
-"""What `chunks` gives in place of `data: [DONE]`."""
-
-
-async def chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any], None]:
-    """The JSON objects of an answer streamed as server-sent events, then DONE if the server marked the end.
-
-    A server that answers all at once, as JSON, gives one. Raises BrokenStream for a connection lost or data garbled,
-    ProviderUnreachable for silence, ProviderRejected for an answer that is no stream.
-    """
-    import httpx_sse
-
-    with _reading(response):
-        if _kind(response) == "application/json":
-            yield json_object(await response.aread())
-            yield DONE
-            return
-        async with contextlib.aclosing(httpx_sse.EventSource(response).aiter_sse()) as events:
-            async for event in events:
-                if event.data.startswith("{"):
-                    chunk = json_object(event.data)
-                    yield {"error": chunk} if event.event == "error" and "error" not in chunk else chunk
-                elif event.data.strip() == "[DONE]":
-                    await _drain(events)
-                    yield DONE
-                    return
-                elif event.data:
-                    log.debug("Skipped a line of the stream that is no JSON object (%d characters).", len(event.data))
-
-
-async def lines(response: httpx.Response) -> AsyncGenerator[dict[str, Any], None]:
-    """The JSON objects of an answer streamed as one a line (application/x-ndjson). Raises like `chunks`."""
-    with _reading(response):
-        if _kind(response) not in ("application/x-ndjson", "application/json"):
-            raise _no_stream(response)
-        rest: list[bytes] = []
-        async for piece in response.aiter_bytes():
-            *ended, last = piece.split(b"\n")
-            for line in ended:
-                whole = b"".join((*rest, line)).strip()
-                rest = []
-                if whole:
-                    yield json_object(whole)
-            rest.append(last)
-        if whole := b"".join(rest).strip():
-            yield json_object(whole)
-
-
-@contextlib.contextmanager
-def _reading(response: httpx.Response) -> Iterator[None]:
-    """Tells of what goes wrong while an answer is read."""
-    import httpx
-    import httpx_sse
-
-    try:
-        yield
-    except httpx_sse.SSEError as error:
-        raise _no_stream(response) from error
-    except httpx.ReadTimeout as error:
-        raise ProviderUnreachable("The model's server fell silent in the middle of its answer.") from error
-    except httpx.HTTPError as error:
-        raise BrokenStream("The connection was lost before the model's answer was complete.") from error
-
-
-def _kind(response: httpx.Response) -> str:
-    content_type: str = response.headers.get("content-type", "")
-    return content_type.partition(";")[0].strip().lower()
-
-
-def _no_stream(response: httpx.Response) -> ProviderRejected:
-    return ProviderRejected(
-        f"{shown_url(str(response.url))} answered with {_kind(response) or 'an unnamed type'}, which is no model's "
-        "stream. Check the base URL."
-    )
-
-
-def json_object(data: str | bytes) -> dict[str, Any]:
-    try:
-        chunk = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BrokenStream("The model's server sent data that is garbled.") from error
-    if not isinstance(chunk, dict):
-        raise BrokenStream("The model's server sent something else than an object.")
-    return chunk
-
-
-async def _drain(events: AsyncIterator[Any]) -> None:
-    """Read what follows the end mark, so that the connection can serve again; a server that says no more is left."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(1):
-            async for _ in events:
-                pass
-
-
 async def _beginning(response: httpx.Response, limit: int) -> bytes:
     """The first of a body: at least `limit` bytes of it, or what can be read."""
     import httpx
@@ -332,33 +236,3 @@ def _tls() -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context()
-
-
-def split_credentials(base_url: str) -> tuple[str, str | None]:
-    """The URL without user name and password, and those as a Basic authorization, if there are any.
-
-    Raises InvalidParams for what is no http or https URL, and for one with a query.
-    """
-    try:
-        url = urlsplit(base_url.strip())
-        usable = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port)
-    except ValueError:
-        usable = False
-    if not usable or url.query or url.fragment:
-        raise InvalidParams(
-            f"{shown_url(base_url.rpartition('@')[2])!r} is not a base URL. "
-            "It looks like https://api.example.com/v1, without a query."
-        )
-    basic = None
-    if url.username is not None:
-        pair = f"{unquote(url.username)}:{unquote(url.password or '')}"
-        basic = "Basic " + base64.b64encode(pair.encode()).decode()
-    return shown_url(base_url), basic
-
-
-def shown_url(url: str) -> str:
-    """A URL as it may be shown: without user name, password, query and a slash at the end."""
-    bare = url.strip().partition("?")[0].partition("#")[0].rstrip("/")
-    scheme, separator, rest = bare.rpartition("://")
-    place, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{place.rpartition('@')[2]}{slash}{path}"

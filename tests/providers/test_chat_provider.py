@@ -25,8 +25,8 @@ from acp_adapter.errors import (
     ProviderUnreachable,
 )
 from acp_adapter.providers.chat.provider import ChatProvider
-from acp_adapter.providers.http import shown_url, split_credentials
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
+from acp_adapter.providers.urls import shown_url, split_credentials
 from acp_adapter.transcript import Message, Usage
 from tests.providers.calls import answer, events, request
 from tests.providers.cases import PAPER

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_adapter.providers.gemini.answer import GeminiAnswer
-from acp_adapter.providers.http import chunks
 from acp_adapter.providers.port import Completed
+from acp_adapter.providers.streamed import chunks
 from tests.providers.test_stream_chunking import Pieces
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_adapter.errors import BrokenStream
-from acp_adapter.providers.http import lines
 from acp_adapter.providers.ollama.answer import OllamaAnswer
 from acp_adapter.providers.port import Completed
+from acp_adapter.providers.streamed import lines
 from acp_adapter.transcript import Usage
 from tests.providers.test_stream_chunking import Pieces
 

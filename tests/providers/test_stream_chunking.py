@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from acp_adapter.providers.anthropic.answer import MessagesAnswer
 from acp_adapter.providers.chat.answer import ChatAnswer
-from acp_adapter.providers.http import DONE, chunks
 from acp_adapter.providers.port import Completed
+from acp_adapter.providers.streamed import DONE, chunks
 
 
 def event(finish: str | None = None, **delta: Any) -> str:

@@ -13,8 +13,9 @@ from acp_adapter.providers.anthropic import thinking
 from acp_adapter.providers.anthropic.answer import MessagesAnswer
 from acp_adapter.providers.anthropic.request import MessagesEncoder
 from acp_adapter.providers.card import Listed, ModelCard
-from acp_adapter.providers.http import DONE, HostedProvider, chunks
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.port import ModelRequest, StreamEvent
+from acp_adapter.providers.streamed import DONE, chunks
 
 VERSION = "2023-06-01"
 PAGES = 10

@@ -14,8 +14,9 @@ from attrs import define, field
 from acp_adapter.providers.card import MILLION, Listed, ModelCard, Price
 from acp_adapter.providers.chat.answer import ChatAnswer
 from acp_adapter.providers.chat.request import ChatEncoder, Dialect
-from acp_adapter.providers.http import DONE, HostedProvider, chunks
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.port import ModelRequest, StreamEvent
+from acp_adapter.providers.streamed import DONE, chunks
 
 
 @define(eq=False)

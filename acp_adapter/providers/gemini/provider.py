@@ -13,8 +13,9 @@ from acp_adapter.providers.card import Listed, ModelCard
 from acp_adapter.providers.gemini import thinking
 from acp_adapter.providers.gemini.answer import GeminiAnswer
 from acp_adapter.providers.gemini.request import GeminiEncoder, name_here
-from acp_adapter.providers.http import DONE, HostedProvider, chunks
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.port import ModelRequest, StreamEvent
+from acp_adapter.providers.streamed import DONE, chunks
 
 METHOD = "generateContent"
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from acp_adapter.errors import BrokenStream, ProviderError
 from acp_adapter.providers.faults import fault, refusal
-from acp_adapter.providers.http import DONE, chunks
 from acp_adapter.providers.local.child import Child
+from acp_adapter.providers.streamed import DONE, chunks
 
 if TYPE_CHECKING:
     import httpx

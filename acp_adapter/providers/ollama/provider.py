@@ -12,11 +12,12 @@ from acp_adapter.errors import ProviderError, ProviderRejected
 from acp_adapter.providers.card import Listed
 from acp_adapter.providers.content import encoded
 from acp_adapter.providers.faults import Refusal
-from acp_adapter.providers.http import HostedProvider, lines
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.ollama.answer import OllamaAnswer
 from acp_adapter.providers.ollama.request import OllamaEncoder
 from acp_adapter.providers.ollama.show import card_of, listed
 from acp_adapter.providers.port import ModelRequest, StreamEvent
+from acp_adapter.providers.streamed import lines
 
 log = logging.getLogger(__name__)
 

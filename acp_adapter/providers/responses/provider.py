@@ -11,11 +11,12 @@ from acp_adapter.errors import ProviderError
 from acp_adapter.providers.card import Listed
 from acp_adapter.providers.chat.provider import listed
 from acp_adapter.providers.faults import Refusal
-from acp_adapter.providers.http import DONE, HostedProvider, chunks
+from acp_adapter.providers.http import HostedProvider
 from acp_adapter.providers.port import ModelRequest, StreamEvent
 from acp_adapter.providers.responses.answer import ResponsesAnswer
 from acp_adapter.providers.responses.reasoning import efforts_of
 from acp_adapter.providers.responses.request import ResponsesEncoder
+from acp_adapter.providers.streamed import DONE, chunks
 
 
 @define(eq=False)
