@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from attrs import define, field
 
 from acp_adapter.agent.events import TurnEvent, UsageChanged
+from acp_adapter.agent.media import Media
 from acp_adapter.agent.sizes import Sizes, estimated
 from acp_adapter.pairing import Pairing
 from acp_adapter.providers.card import Effort
@@ -30,6 +31,7 @@ class Context:
     emit: Callable[[TurnEvent], None]
     cost: float | None = None
     sizes: Sizes = field(factory=Sizes, init=False)
+    media: Media = field(factory=Media, init=False)
     _pairing: Pairing = field(factory=Pairing, init=False)
     _counted: tuple[Message, int] | None = field(default=None, init=False)
     """The last message that a provider has counted, and its tokens with all before it."""
@@ -40,7 +42,7 @@ class Context:
         """The next request: with the tools that suit the model, and the effort if it is one that the model has."""
         return ModelRequest(
             self.system_prompt,
-            self._pairing.of(self.transcript.messages),
+            self.media.suited_to(provider, self._pairing.of(self.transcript.messages)),
             self._specs(provider.model),
             effort=effort if effort in provider.card.efforts else None,
             session=self.transcript.session_id,

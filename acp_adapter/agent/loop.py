@@ -20,6 +20,7 @@ from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
 from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, UsageChanged
+from acp_adapter.agent.media import holds, to_take_back, unanswered
 from acp_adapter.agent.projection import thought_id
 from acp_adapter.agent.questions import message_of
 from acp_adapter.agent.room import Room
@@ -78,7 +79,7 @@ class AIAgent(Agent):
         try:
             stop = await self._steps()
         except ProviderRejected as fault:
-            await self._take_back(prompt, fault)
+            await self._take_back(fault)
             raise
         finally:
             await self.close_open_calls("The turn ended before this call gave a result.")
@@ -102,11 +103,13 @@ class AIAgent(Agent):
     def standing(self, model: str, window: int | None) -> UsageChanged | None:
         return self.context.standing(model, window) if self.transcript.messages else None
 
-    async def _take_back(self, prompt: Message, fault: ProviderRejected) -> None:
+    async def _take_back(self, fault: ProviderRejected) -> None:
         """A picture that the model can't take, or a message that is too long, would be refused with every later
         request too: stop sending it."""
-        refused = isinstance(prompt.content, list) and not isinstance(fault, ContextTooLong)
-        if (refused or isinstance(fault, PromptTooLong)) and await self._rewind(prompt):
+        if isinstance(fault, ContextTooLong) and not isinstance(fault, PromptTooLong):
+            return
+        refused = to_take_back(self.transcript.messages, fault)
+        if refused and await self._rewind(refused):
             fault.message += " Your message was taken out of what the model is sent, so that you can go on."
 
     async def _rewind(self, prompt: Message) -> bool:
@@ -163,13 +166,27 @@ class AIAgent(Agent):
             await self.budget.check()
 
     async def _model_step_with_room(self, provider: Provider) -> Completed:
-        """A model step, compacted before the window is full, and once more where the provider says that it is."""
+        """A model step, compacted before the window is full; and once more without what the provider refused."""
         await self.room.make(provider)
         try:
             return await self._model_step(provider)
         except ContextTooLong as refusal:
             await self.room.make(provider, refusal)
             return await self._model_step(provider)
+        except ProviderRejected:
+            if not self._holds_old_media(provider):
+                raise
+            with self.context.media.left_out(provider):
+                completed = await self._model_step(provider)
+            self.emit(
+                Noticed("warning", f"{provider.model} takes no pictures or sounds: it reads words in their place")
+            )
+            return completed
+
+    def _holds_old_media(self, provider: Provider) -> bool:
+        """Whether media that were there before may be what is refused. The user's new ones are taken back instead."""
+        messages = self.transcript.messages
+        return not any(map(holds, unanswered(messages))) and self.context.media.are_sent(provider, messages)
 
     async def _model_step(self, provider: Provider) -> Completed:
         answer = self.streaming = StreamingAnswer(self.transcript)
