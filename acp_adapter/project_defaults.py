@@ -8,6 +8,7 @@ place of a model never, and addresses, keys and commands are not read from it at
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,14 @@ NAMED = 5
 
 
 @frozen
+class Limit:
+    """A budget, in US dollars or tokens, and the file that sets it."""
+
+    amount: float
+    where: str = "config.toml"
+
+
+@frozen
 class ProjectDefaults:
     """None means: nothing said. `problems` are sentences about what was not taken, for the user."""
 
@@ -35,6 +44,7 @@ class ProjectDefaults:
     mode: str | None = None
     budget: Mapping[str, float] = field(factory=dict)
     problems: tuple[str, ...] = ()
+    path: Path | None = None
 
     @classmethod
     def of(cls, cwd: Path, config: Config) -> ProjectDefaults:
@@ -48,12 +58,11 @@ class ProjectDefaults:
         except (OSError, ValueError, ArithmeticError, RecursionError) as fault:
             return cls(problems=(f"{path} can't be used ({str(fault)[:200]}), so it is ignored.",))
 
-    def lowered(self, own: Mapping[str, float]) -> dict[str, float]:
+    def lowered(self, own: Mapping[str, float]) -> dict[str, Limit]:
         """The user's budgets, and the project's where they are smaller or the user has none."""
-        return {
-            name: min(limits[name] for limits in (own, self.budget) if name in limits)
-            for name in BUDGETS
-            if name in own or name in self.budget
+        lower = {name: amount for name, amount in self.budget.items() if amount < own.get(name, math.inf)}
+        return {name: Limit(own[name]) for name in BUDGETS if name in own} | {
+            name: Limit(amount, str(self.path)) for name, amount in lower.items()
         }
 
 
@@ -100,7 +109,7 @@ def _checked(table: dict[str, Any], path: Path, trusted: bool) -> ProjectDefault
         why = f'a project may not choose it unless config.toml trusts its folder: trusted = ["{path.parent}"]'
         problems.append(f"{path}: mode {_brief(mode)} is ignored: {why if known else 'there is no such mode'}.")
         mode = None
-    return ProjectDefaults(model, effort, mode, _budget(table, path, problems), tuple(problems))
+    return ProjectDefaults(model, effort, mode, _budget(table, path, problems), tuple(problems), path)
 
 
 def _unread(keys: list[str], path: Path) -> list[str]:

@@ -175,7 +175,6 @@ class AcpAgent:
         if named and command:
             asked = Asked(named.argument, content, named.attached, session, self._sessions, self._services)
             return types.PromptResponse(await command.run(asked))
-        await session.chosen.check_media(content)
         sent = await asyncio.to_thread(repertory.meaning, named, self._services, session.cwd) if named else None
         return types.PromptResponse(await session.prompt(content, sent))
 
@@ -241,7 +240,7 @@ class AcpAgent:
         if session.agent.streaming and (partial := session.agent.streaming.partial()):
             for event in events_of([partial]):
                 session.emit(event)
-        for event in events_of(session.agent.waiting):
+        for event in events_of(session.waiting):
             session.emit(event)
 
     def _introduce(self, session: SessionState) -> None:

@@ -16,7 +16,7 @@ from acp_adapter.agent.rules_file import Rules
 from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.config import Config
 from acp_adapter.ledger.worker import Ledger
-from acp_adapter.project_defaults import ProjectDefaults
+from acp_adapter.project_defaults import Limit, ProjectDefaults
 from acp_adapter.providers import own_models
 from acp_adapter.providers.secrets import redactor_of
 from acp_adapter.redaction import Redactor
@@ -60,7 +60,7 @@ class Services:
         """Skills and custom prompts that hold in `cwd`, as they are now. Reads files: not for the event loop."""
         return Repertoire.of(cwd, self.config.home, self.config.user_home, self.commands)
 
-    def budgets(self, cwd: Path) -> Mapping[str, float]:
+    def budgets(self, cwd: Path) -> Mapping[str, Limit]:
         """What may be used in `cwd`, as config.toml and the project say now; a config.toml that became wrong lifts no
         limit. Reads files: not for the event loop."""
         now = Config.load({**self.config.environ, "ACP_ADAPTER_HOME": str(self.config.home)})

@@ -75,6 +75,7 @@ class SessionState:
     agent: AIAgent = field(init=False)
     turns: Turns = field(init=False)
     _helpers: DelegateTask = field(init=False)
+    _waiting: dict[str, Message] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.turns = Turns(self._alone)
@@ -99,6 +100,11 @@ class SessionState:
         self.agent.tools = self._tools()
 
     @property
+    def waiting(self) -> list[Message]:
+        """What was said and is not part of the conversation yet: to the running turn, then for the turns after it."""
+        return [*self.agent.waiting, *self._waiting.values()]
+
+    @property
     def cwd(self) -> Path:
         return self.workspace.cwd
 
@@ -117,14 +123,20 @@ class SessionState:
         return self.turns.cancel_event
 
     async def prompt(self, content: Content, sent: Content | None = None) -> StopReason:
-        """Answer in turn, after the prompts that came before. Raises what ended the turn. See `Turns.take`.
+        """Answer in turn, after the prompts that came before. Raises what ended the turn (see `Turns.take`), and
+        InvalidParams for what the model does not take, before anything is stored.
 
         `sent` is what the model reads in the place of `content`, where that is a command.
         """
+        await self.chosen.check_media(content)
         return await self._in_turn(Message(role="user", content=content, api_content=sent))
 
     async def steer(self, content: Content, sent: Content) -> StopReason:
-        """Have the running turn see it at its next step; answered as soon as it is stored. Else it is a prompt."""
+        """Have the running turn see it at its next step; answered as soon as it is stored. Else it is a prompt.
+
+        Raises InvalidParams for what the model does not take.
+        """
+        await self.chosen.check_media(content)
         message = Message(role="user", content=content, api_content=sent)
         async with self.agent.keeping(message):
             message = await self._expanded(message)
@@ -232,7 +244,25 @@ class SessionState:
         await self.services.ledger(SessionDB.update_session, self.id, model_config=config)
 
     async def _in_turn(self, prompt: Message) -> StopReason:
-        return await self.turns.take(lambda turn: self._answer(turn, prompt))
+        """While it waits for others it is in the ledger already, as what was said to a turn is."""
+        held = asyncio.create_task(self._hold(prompt)) if self.turns.busy else None
+        self._waiting[prompt.id] = prompt
+
+        async def work(turn: Turn) -> StopReason:
+            self._waiting.pop(prompt.id, None)
+            if held:
+                await held
+            return await self._answer(turn, prompt)
+
+        try:
+            return await self.turns.take(work)
+        finally:
+            self._waiting.pop(prompt.id, None)
+
+    async def _hold(self, prompt: Message) -> None:
+        """What can't be stored now is told of when its turn comes."""
+        with contextlib.suppress(LedgerError):
+            await self.transcript.hold(prompt)
 
     async def _answer(self, turn: Turn, unread: Message) -> StopReason:
         async with self.agent.listening():

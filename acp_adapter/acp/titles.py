@@ -89,8 +89,7 @@ class Title:
             self._tell(await self._store(better), time.time())
 
     async def _store(self, base: str) -> str:
-        title: str = await self.ledger(SessionDB.next_title, base)
-        await self.ledger(SessionDB.update_session, self.session_id, title=title)
+        title: str = await self.ledger(SessionDB.name_session, self.session_id, base)
         return title
 
     def _tell(self, text: str, at: float) -> None:

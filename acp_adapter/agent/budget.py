@@ -9,6 +9,7 @@ from attrs import define, field
 
 from acp_adapter.agent.events import Noticed, TurnEvent
 from acp_adapter.errors import BudgetSpent
+from acp_adapter.project_defaults import Limit
 from acp_adapter.providers.port import Provider
 from acp_adapter.transcript import Usage
 
@@ -44,8 +45,8 @@ class Budget:
     Where none is set, nothing is asked and nothing read. Each warning is given once a session.
     """
 
-    limits: Mapping[str, float]
-    current: Callable[[], Awaitable[Mapping[str, float]]]
+    limits: Mapping[str, Limit]
+    current: Callable[[], Awaitable[Mapping[str, Limit]]]
     spent: Callable[[], Awaitable[Spent]]
     emit: Callable[[TurnEvent], None]
     _told: set[str] = field(factory=set)
@@ -58,14 +59,14 @@ class Budget:
         if not self.limits:
             return
         spent = await self.spent()
-        if any(used >= self.limits[name] for name, used in self._used(spent)):
+        if any(used >= self.limits[name].amount for name, used in self._used(spent)):
             await self.renew()
         for name, used in self._used(spent):
-            limit = self.limits[name]
+            limit, where = self.limits[name].amount, self.limits[name].where
             if used >= limit:
                 raise BudgetSpent(
                     f"The budget for {WORDS[name]} is spent: {_amount(name, used)} of {_amount(name, limit)}. All that "
-                    f"was done is kept. To go on, raise {name} under [budget] in config.toml, then prompt again."
+                    f"was done is kept. To go on, raise {name} under [budget] in {where}, then prompt again."
                 )
             if used >= limit * WARNED_AT:
                 self._tell(name, f"{_amount(name, used)} of the {_amount(name, limit)} for {WORDS[name]} are used")

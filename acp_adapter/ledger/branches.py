@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from attrs import evolve
 
 from acp_adapter.errors import InvalidParams
-from acp_adapter.ledger import attachments, history, messages, sessions, tree
+from acp_adapter.ledger import attachments, drafts, history, messages, sessions, tree
 from acp_adapter.ledger.sessions import NewSession, SessionRow
 from acp_adapter.transcript import Message
 
@@ -67,6 +67,7 @@ def continue_compressed(
     sessions.create(sql, new_id, begun)
     sql.execute("UPDATE sessions SET end_reason = 'compression', ended_at = ? WHERE id = ?", (time.time(), parent.id))
     _copy(sql, new_id, carried)
+    drafts.move(sql, parent.id, new_id)
     return sessions.get(sql, new_id)
 
 
@@ -81,7 +82,7 @@ def undo(sql: sqlite3.Connection, session_id: str, upto: str) -> list[Message]:
     for node in older:
         _undo_originals(sql, node, undone)
     sql.execute("UPDATE sessions SET rewind_count = rewind_count + 1 WHERE id = ?", (tip,))
-    sql.execute("DELETE FROM message_drafts WHERE session_id = ?", (tip,))
+    drafts.drop_answers(sql, tip)
     return [evolve(message, active=False) for message in undone]
 
 

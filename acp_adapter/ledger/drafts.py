@@ -28,6 +28,17 @@ def drop(sql: sqlite3.Connection, session_id: str, message_id: str) -> None:
     )
 
 
+def drop_answers(sql: sqlite3.Connection, session_id: str) -> None:
+    """Let go of what was streamed; what the user said goes on waiting."""
+    unasked = "session_id = ? AND json_extract(message, '$.role') != 'user'"
+    sql.execute(f"DELETE FROM message_drafts WHERE {unasked}", (session_id,))
+
+
+def move(sql: sqlite3.Connection, session_id: str, to: str) -> None:
+    """Keep what waits with the node in which the conversation goes on."""
+    sql.execute("UPDATE message_drafts SET session_id = ? WHERE session_id = ?", (to, session_id))
+
+
 def left(sql: sqlite3.Connection, session_id: str) -> list[Message]:
     """The drafts that nobody finished: answers as they were interrupted, then what the user said meanwhile, in order.
 

@@ -38,9 +38,10 @@ class Recall:
     )
 
     async def intent(self, args: dict[str, Any], ctx: ToolContext) -> Intent:
-        if ("message" in args) == ("query" in args):
-            raise ToolError("Give either message or query.")
-        return Intent(f"Recall {args.get('query') or args['message']}", "search", "none")
+        given = [args[name] for name in ("message", "query") if args.get(name, "").strip()]
+        if len(given) != 1 or len(args.keys() & {"message", "query"}) != 1:
+            raise ToolError("Give either message or query, and not an empty one.")
+        return Intent(f"Recall {given[0]}", "search", "none")
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         try:

@@ -11,6 +11,7 @@ from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.events import Noticed, TurnEvent
 from acp_adapter.errors import BudgetSpent
 from acp_adapter.ledger.usage import Spent
+from acp_adapter.project_defaults import Limit
 from acp_adapter.providers.local.provider import LocalProvider
 from acp_adapter.providers.scripted import ScriptedProvider
 from acp_adapter.transcript import Usage
@@ -18,17 +19,21 @@ from acp_adapter.transcript import Usage
 NOTHING = Spent(0, 0.0, 0, 0.0)
 
 
+def _limits(amounts: Mapping[str, float]) -> dict[str, Limit]:
+    return {name: Limit(amount) for name, amount in amounts.items()}
+
+
 class House:
     """The ledger and the files that a budget asks, and what it says."""
 
     def __init__(self, limits: Mapping[str, float], spent: Spent = NOTHING) -> None:
         self.looks, self.readings, self.said = 0, 0, list[str]()
-        self.now, self.total = dict(limits), spent
-        self.budget = Budget(limits, self.current, self.spent, self.emit)
+        self.now, self.total = limits, spent
+        self.budget = Budget(_limits(limits), self.current, self.spent, self.emit)
 
-    async def current(self) -> Mapping[str, float]:
+    async def current(self) -> Mapping[str, Limit]:
         self.readings += 1
-        return self.now
+        return _limits(self.now)
 
     async def spent(self) -> Spent:
         self.looks += 1

@@ -51,3 +51,13 @@ async def test_a_long_message_comes_in_parts_that_join_to_the_whole(ledger: Ledg
     assert "".join(parts) == whole
     with pytest.raises(ToolError, match="can't begin at"):
         await recalled(ledger, message="long", start=len(whole) + 1)
+
+
+@pytest.mark.parametrize(
+    "args", [{}, {"query": ""}, {"message": " "}, {"query": "", "message": "a"}, {"query": "a", "message": "b"}]
+)
+async def test_a_call_that_asks_for_nothing_or_for_two_things_is_told_what_to_give(
+    ledger: Ledger, args: dict[str, str]
+) -> None:
+    with pytest.raises(ToolError, match="Give either message or query"):
+        await Recall(ledger).intent(args, Workspace("s", Path("/"), [Path("/")]).context("c1"))

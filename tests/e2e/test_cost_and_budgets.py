@@ -142,6 +142,17 @@ async def test_a_budget_that_was_raised_counts_at_once_and_a_broken_file_lifts_n
     assert (await client.prompt(session, "third")).text == "two"
 
 
+async def test_a_project_s_own_budget_is_told_with_the_file_that_sets_it(lab: Lab) -> None:
+    client, session = await started(lab, "[budget]\nsession_tokens = 5000\n")
+    lab.referee.allow("error")
+    (lab.project / ".acp-adapter.toml").write_text("[budget]\nsession_tokens = 50\n", "utf-8")
+    session = await client.new(lab.project)
+    lab.model.add(T("one"))
+    await client.prompt(session, "first")
+    with pytest.raises(RpcError, match=r"raise session_tokens under \[budget\] in .*\.acp-adapter\.toml, then"):
+        await client.prompt(session, "second")
+
+
 async def test_a_spent_budget_stops_compaction_and_naming_too(lab: Lab) -> None:
     lab.configure(PRICED + "[budget]\nsession_tokens = 50\n")
     lab.referee.allow("error")

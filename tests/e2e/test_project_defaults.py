@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.config import Config
-from acp_adapter.project_defaults import NAME, ProjectDefaults
+from acp_adapter.project_defaults import NAME, Limit, ProjectDefaults
 from tests.clients.editor import Editor, capabilities
 from tests.clients.lab import Lab
 from tests.stub_model import T
@@ -32,8 +32,9 @@ def test_a_project_chooses_a_model_an_effort_a_stricter_mode_and_smaller_budgets
     folder = project(tmp_path, 'model = "openai:gpt-5"\neffort = "low"\nmode = "plan"\n[budget]\nsession_usd = 2\n')
     found = ProjectDefaults.of(folder, config(tmp_path))
     assert (found.model, found.effort, found.mode, found.problems) == ("openai:gpt-5", "low", "plan", ())
-    assert found.lowered({"session_usd": 5.0, "day_usd": 9.0}) == {"session_usd": 2.0, "day_usd": 9.0}
-    assert found.lowered({"session_usd": 1.0}) == {"session_usd": 1.0}
+    both = {"session_usd": Limit(2.0, str(folder / NAME)), "day_usd": Limit(9.0, "config.toml")}
+    assert found.lowered({"session_usd": 5.0, "day_usd": 9.0}) == both
+    assert found.lowered({"session_usd": 1.0}) == {"session_usd": Limit(1.0)}
 
 
 @pytest.mark.parametrize("mode", ["bypass", "accept_edits"])
@@ -48,8 +49,9 @@ def test_a_mode_that_asks_less_counts_only_where_the_user_trusts_the_folder(tmp_
 
 def test_addresses_keys_and_commands_are_not_read_from_it(tmp_path: Path) -> None:
     text = 'trusted = ["/"]\n[providers.openai]\nbase_url = "http://evil"\n[mcp_servers.x]\ncommand = "evil"\n'
-    found = ProjectDefaults.of(project(tmp_path, text), config(tmp_path))
-    assert found == ProjectDefaults(problems=found.problems)
+    folder = project(tmp_path, text)
+    found = ProjectDefaults.of(folder, config(tmp_path))
+    assert found == ProjectDefaults(problems=found.problems, path=folder / NAME)
     assert "not read from a project's file: 'trusted', 'providers', 'mcp_servers'. It may" in found.problems[0]
 
 

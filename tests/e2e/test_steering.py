@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.clients.lab import Lab
 from tests.clients.raw import RawClient
 from tests.clients.turn import Turn
+from tests.e2e.test_skills_and_prompts import put
 from tests.stub_model import SHELL, C, T
 
 WAIT = "while [ ! -e go ]; do sleep 0.05; done; echo gone"
@@ -107,3 +110,28 @@ async def test_queue_and_steer_without_words_say_how_they_are_used(lab: Lab) -> 
     assert "/queue" in (await client.prompt(session, "/queue")).text
     assert "/steer" in (await client.prompt(session, "/steer  ")).text
     assert not lab.model.requests
+
+
+@pytest.mark.parametrize("words", ["then this", "/queue then this"])
+async def test_a_prompt_that_waits_survives_a_kill_and_is_shown_by_a_load(lab: Lab, words: str) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await running(lab, client, session)
+    await client.begin_prompt(session, words)
+    await client.until(lambda: lab.count("message_drafts") == 1, "the prompt waits")
+    assert words in str(await client.load(session, lab.project))
+    client = await lab.restart(client)
+    shown = [update for update in await client.load(session, lab.project) if "user" in update["sessionUpdate"]]
+    assert [update["content"]["text"] for update in shown] == ["first", words]
+    lab.model.add(T("fine"))
+    await client.prompt(session, "go on")
+    assert lab.model.requests[-1].texts("user") == ["first", "then this", "go on"]
+
+
+async def test_a_prompt_of_one_s_own_can_wait_too(lab: Lab) -> None:
+    put(lab.home / "prompts/review.md", "Review $ARGUMENTS with care.\n")
+    lab.model.add(T("done"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "/queue /review the diff")
+    assert lab.model.requests[-1].texts("user") == ["Review the diff with care."]

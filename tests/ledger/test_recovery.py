@@ -103,3 +103,13 @@ def test_recovery_works_at_the_newest_node_of_a_compacted_session(db: SessionDB)
     db.save_draft("s", Message(role="assistant", content="partial"))
     assert texts(db.recover("s")) == [INTERRUPTED, "partial"]
     assert texts(db.messages("s-2")) == ["summary", "", INTERRUPTED, "partial"]
+
+
+def test_what_waits_for_its_turn_outlives_a_compaction_and_an_undo(db: SessionDB, path: Path) -> None:
+    first, second, waits = user("q"), user("r"), user("and then?")
+    db.append(new_session(db, "s"), [first, answer("a"), second])
+    db.save_draft("s", waits)
+    db.continue_compressed("s", "s2", user("summary"), [second])
+    db.undo("s", upto=second.id)
+    assert texts(db.recover("s")) == ["and then?"]
+    assert rows(path, "SELECT count(*) FROM message_drafts") == [(0,)]

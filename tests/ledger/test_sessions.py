@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from acp_adapter.errors import InvalidParams, SessionNotFound
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.ledger.worker import Ledger
 from tests.ledger.conftest import new_session, rows, user
 
 
@@ -65,16 +67,16 @@ def test_a_title_that_is_taken_names_the_other_session(db: SessionDB) -> None:
 
 
 def test_titles_are_numbered_along_a_lineage(db: SessionDB) -> None:
-    assert db.next_title("Plan") == "Plan"
-    new_session(db, "a", title="Plan")
-    assert db.next_title("Plan") == "Plan #2"
+    new_session(db, "a")
+    assert db.name_session("a", "Plan") == "Plan"
     db.branch("a", "b")
     db.branch("b", "c")
     assert [db.session(s).title for s in "abc"] == ["Plan", "Plan #2", "Plan #3"]
     new_session(db, "d", title="x" * 100)
     assert db.branch("d", "e").title == "x" * 97 + " #2"
     new_session(db, "f", title="100%_sure")
-    assert db.next_title("100%_sure") == "100%_sure #2"
+    new_session(db, "g")
+    assert db.name_session("g", "100%_sure") == "100%_sure #2"
 
 
 def test_a_session_is_found_by_id_title_or_beginning(db: SessionDB) -> None:
@@ -95,3 +97,13 @@ def test_a_beginning_that_only_one_conversation_has_is_enough(db: SessionDB) -> 
     new_session(db, "abc-1")
     db.continue_compressed("abc-1", "abc-2", user("summary"), [])
     assert db.current(db.resolve("abc")).id == "abc-2"
+
+
+async def test_sessions_that_are_named_alike_at_once_all_get_a_name(tmp_path: Path) -> None:
+    ledgers = [Ledger(tmp_path / "state.db") for _ in range(4)]
+    for number, ledger in enumerate(ledgers):
+        await ledger(SessionDB.create_session, str(number), source="acp", model=None, model_config={}, cwd="/")
+    named = [ledger(SessionDB.name_session, str(number), "Plan") for number, ledger in enumerate(ledgers)]
+    assert sorted(await asyncio.gather(*named)) == ["Plan", "Plan #2", "Plan #3", "Plan #4"]
+    for ledger in ledgers:
+        await ledger.aclose()

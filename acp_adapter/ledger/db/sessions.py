@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -36,14 +37,19 @@ class Sessions(Access):
     def update_session(self, session_id: str, **changes: Unpack[SessionChanges]) -> SessionRow:
         """Change what is given, in the node where the conversation goes on.
 
-        Raises InvalidParams, naming the other session, for a title that is taken: see `next_title`.
+        Raises InvalidParams, naming the other session, for a title that is taken: see `name_session`.
         """
         return self._write(lambda sql: sessions.update(sql, tree.tip(sql, session_id), changes))
 
-    @reads
-    def next_title(self, base: str) -> str:
-        """A free title along a lineage: `base`, or `base #2`, `base #3`, …, at most 100 characters."""
-        return self._read(lambda sql: sessions.next_title(sql, base))
+    def name_session(self, session_id: str, base: str) -> str:
+        """Give it a title that is free, and return it: `base`, or `base #2`, `base #3`, …, at most 100 characters."""
+
+        def name(sql: sqlite3.Connection) -> str:
+            title = sessions.next_title(sql, base)
+            sessions.update(sql, tree.tip(sql, session_id), {"title": title})
+            return title
+
+        return self._write(name)
 
     @reads
     def resolve(self, text: str) -> str:
