@@ -34,6 +34,8 @@ def resolve(text: str, ctx: ToolContext) -> Path:
         wanted = ctx.cwd / Path(native).expanduser()
         path = Path(os.path.realpath(wanted))
         path.exists()  # raises for a name that no file system takes
+        if path.is_symlink():
+            raise OSError("its links lead round in a circle")
         return path
     except (OSError, RuntimeError, ValueError) as fault:
         raise ToolError(f"{text!r} is not a usable path: {fault}.") from fault

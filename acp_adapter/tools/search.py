@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.errors import ToolError
-from acp_adapter.tools import globbing, ripgrep
+from acp_adapter.tools import disk, globbing, ripgrep
 from acp_adapter.tools.arguments import schema, text
 from acp_adapter.tools.paths import permitted, printable, shown, spelled, stated
 from acp_adapter.tools.port import Intent, Location, ToolContext, ToolResult
@@ -32,7 +32,7 @@ class ListDirectory:
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         path = permitted("path", args["path"], ctx)
-        names = await asyncio.to_thread(_entries, path)
+        names = await asyncio.to_thread(disk.listed, path)
         more = [f"[{len(names) - ENTRIES} more entries are left out. Use glob.]"] if len(names) > ENTRIES else []
         return ToolResult("\n".join(names[:ENTRIES] + more) or "[The folder is empty.]")
 
@@ -156,27 +156,6 @@ async def _matching(folder: Path, glob: globbing.Glob, ctx: ToolContext) -> tupl
 
     await ripgrep.files(folder, glob.hidden, take, ctx)
     return found, seen < SCANNED
-
-
-def _entries(folder: Path) -> list[str]:
-    try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: (entry.name.casefold(), entry.name))
-    except NotADirectoryError as fault:
-        raise ToolError(f"{folder} is a file. Use read_file.") from fault
-    except OSError as fault:
-        raise ToolError(f"{folder} can't be listed: {fault.strerror or fault}.") from fault
-    return [_entry(entry) for entry in entries]
-
-
-def _entry(entry: os.DirEntry[str]) -> str:
-    name = printable(entry.name)
-    try:
-        if entry.is_symlink():
-            return f"{name} -> {printable(str(Path(entry.path).readlink()))}"
-        return name + "/" if entry.is_dir() else name
-    except OSError:
-        return name
 
 
 def _file(name: bytes) -> Path:

@@ -110,6 +110,7 @@ def test_the_toolbox_has_the_promised_tools_and_required_parameters() -> None:
         "stop_command": ["id"],
         "fetch_url": ["url"],
         "update_plan": ["entries"],
+        "ask_user": ["question"],
     }
 
 
