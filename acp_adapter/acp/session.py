@@ -210,16 +210,21 @@ class SessionState:
 
         return await self.turns.take(work)
 
+    def last_prompt(self) -> Message | None:
+        """The newest prompt that the model is sent; None where there is none."""
+        asked = [m for m in self.history if m.role == "user" and not (m.details or {}).get("summary")]
+        return asked[-1] if asked else None
+
     async def undo(self) -> Message:
         """Take the last prompt and all after it out of the conversation; it is marked in the ledger, not deleted.
 
         To be called in a turn. Raises InvalidParams where there is none that can be taken back.
         """
-        asked = [m for m in self.history if m.role == "user" and not (m.details or {}).get("summary")]
-        if not asked:
+        prompt = self.last_prompt()
+        if prompt is None:
             raise InvalidParams("There is no prompt to take back.")
-        await self.transcript.rewind(asked[-1].id)
-        return asked[-1]
+        await self.transcript.rewind(prompt.id)
+        return prompt
 
     async def retry(self) -> StopReason:
         """Take the last answer back and ask again, in turn."""

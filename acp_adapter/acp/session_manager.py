@@ -21,6 +21,7 @@ from acp_adapter.acp.titles import Title
 from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Workspace
 from acp_adapter.agent.events import Noticed
+from acp_adapter.agent.history import LedgerHistory
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import MODES, Mode
 from acp_adapter.agent.repertoire import user_skill_folders
@@ -173,6 +174,7 @@ class SessionManager:
         client, emit = self._client_of(session_id), self._emit_of(session_id)
         wanted = Wanted(row.model_config.get("provider"), row.model, row.model_config.get("base_url"))
         workspace = self._workspace(session_id, folders[0], _resolved(folders), client)
+        workspace.history = LedgerHistory(self._services.ledger, session_id, emit)
         session = SessionState(
             id=session_id,
             workspace=workspace,

@@ -16,7 +16,17 @@ from acp_adapter.agent.projection import details_of, finished, parsed, started
 from acp_adapter.errors import AcpAdapterError, ToolError
 from acp_adapter.redaction import Redactor
 from acp_adapter.tools.arguments import checked
-from acp_adapter.tools.port import Editor, Intent, Question, ReadMemory, Shown, Tool, ToolContext, ToolResult
+from acp_adapter.tools.port import (
+    Editor,
+    FileHistory,
+    Intent,
+    Question,
+    ReadMemory,
+    Shown,
+    Tool,
+    ToolContext,
+    ToolResult,
+)
 from acp_adapter.transcript import Message, ToolCall, new_id
 
 log = logging.getLogger(__name__)
@@ -50,7 +60,8 @@ class Workspace:
     """Where a session's tools work. `roots` are absolute and resolved, the first is `cwd`.
 
     `redactor` takes secrets out of what tools give, before anybody is told. `readable` are resolved folders outside
-    the roots that are read without asking; `outputs` is where long output is kept, None for nowhere.
+    the roots that are read without asking; `outputs` is where long output is kept, None for nowhere. `history` keeps
+    what its tools change in files.
     """
 
     session_id: str
@@ -61,6 +72,7 @@ class Workspace:
     redactor: Redactor = field(factory=Redactor)
     readable: list[Path] = field(factory=list)
     outputs: Path | None = None
+    history: FileHistory | None = None
 
     def context(
         self,
@@ -81,6 +93,7 @@ class Workspace:
             session_id=self.session_id,
             hides=hides,
             outputs=self.outputs,
+            history=self.history,
         )
 
 

@@ -156,6 +156,7 @@ def _rows(stats: Stats) -> Iterator[list[str]]:
     yield ["Rewound", f"{stats.rewound:,} messages"]
     yield ["Compacted", f"{stats.compacted:,} messages"]
     yield ["Attachments", f"{stats.attachments:,}, {size(stats.attachment_bytes)}"]
+    yield ["File edits", f"{stats.file_edits:,}"]
     yield ["Newest", age(stats.newest) if stats.newest else "none"]
     for model, tokens in stats.tokens_by_model.items():
         yield ["Tokens", f"{tokens:,} {one_line(model, 60)}"]

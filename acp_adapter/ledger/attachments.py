@@ -1,5 +1,7 @@
 """Attachments: the data of images, audio and blobs, once in the file however many messages hold it.
 
+The contents of files that sessions changed stand here too: see `file_edits`.
+
 A message is taken apart when it is written. The bytes go to `attachments` under their SHA-256; in the `content` that
 other programs read a text stands in the place of the part, which says what it was; and `message_attachments` says
 what to put back where. What is read is the message as it was written. Small data stays in the message.
@@ -40,7 +42,15 @@ _HEAD = re.compile(r"data:[^,]{0,200};base64,")
 
 _OF_MESSAGE = "SELECT field, path, part, hash FROM message_attachments WHERE message_id = ?"
 
-_UNUSED = "NOT EXISTS (SELECT 1 FROM message_attachments m WHERE m.hash = attachments.hash)"
+UNUSED = " AND ".join(
+    f"NOT EXISTS (SELECT 1 FROM {table} holder WHERE holder.{column} = attachments.hash)"
+    for table, column in (
+        ("message_attachments", "hash"),
+        ("file_edits", "before_hash"),
+        ("file_edits", "after_hash"),
+    )
+)
+"""SQL: no message and no file edit holds the attachment."""
 
 Path = list[str | int]
 
@@ -97,13 +107,13 @@ def forget(sql: sqlite3.Connection, row: int, field: str) -> bool:
 
 
 def purge(sql: sqlite3.Connection) -> None:
-    """Delete the data that no message holds any more."""
-    sql.execute(f"DELETE FROM attachments WHERE {_UNUSED}")
+    """Delete the data that nothing holds any more."""
+    sql.execute(f"DELETE FROM attachments WHERE {UNUSED}")
 
 
 def unused(sql: sqlite3.Connection) -> int:
-    """How many attachments no message holds: another program deleted those that did."""
-    return int(sql.execute(f"SELECT count(*) FROM attachments WHERE {_UNUSED}").fetchone()[0])
+    """How many attachments nothing holds: another program deleted what did."""
+    return int(sql.execute(f"SELECT count(*) FROM attachments WHERE {UNUSED}").fetchone()[0])
 
 
 class Reader:

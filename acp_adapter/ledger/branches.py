@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from attrs import evolve
 
 from acp_adapter.errors import InvalidParams
-from acp_adapter.ledger import attachments, drafts, history, messages, sessions, tree
+from acp_adapter.ledger import attachments, drafts, file_edits, history, messages, sessions, tree
 from acp_adapter.ledger.sessions import NewSession, SessionRow
 from acp_adapter.transcript import Message
 
@@ -44,6 +44,7 @@ def branch(sql: sqlite3.Connection, session_id: str, new_id: str, upto: str | No
     }
     sessions.create(sql, new_id, begun)
     _copy(sql, new_id, copied)
+    file_edits.copy(sql, parent.id, new_id, upto)
     return sessions.get(sql, new_id)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 from acp_adapter.errors import LedgerError
-from acp_adapter.ledger import attachments, fulltext, schema
+from acp_adapter.ledger import attachments, file_edits, fulltext, schema
 from acp_adapter.ledger.connection import Connection
 from acp_adapter.ledger.faults import Unexplained
 
@@ -33,6 +33,7 @@ class Stats:
     drafts: int
     attachments: int
     attachment_bytes: int
+    file_edits: int
     oldest: float | None
     newest: float | None
     tokens_by_model: dict[str, int]
@@ -50,6 +51,7 @@ def problems(connection: Connection) -> list[str]:
 def mend(sql: sqlite3.Connection) -> None:
     """Write anew the indexes of the tables, and what the list is sorted and filtered by; drop what nothing holds."""
     sql.execute("REINDEX")
+    file_edits.mend(sql)
     attachments.mend(sql)
     sql.execute("DELETE FROM session_activity")
     sql.execute(schema.FILL_ACTIVITY)
@@ -91,6 +93,7 @@ def stats(sql: sqlite3.Connection, path: Path) -> Stats:
         compacted=number("SELECT count(*) FROM messages WHERE compacted != 0"),
         drafts=number("SELECT count(*) FROM message_drafts"),
         attachments=number("SELECT count(*) FROM attachments"),
+        file_edits=number("SELECT count(*) FROM file_edits"),
         attachment_bytes=number("SELECT sum(length(bytes)) FROM attachments"),
         oldest=oldest,
         newest=newest,
@@ -116,7 +119,7 @@ def _activity(sql: sqlite3.Connection) -> list[str]:
 
 def _attachments(sql: sqlite3.Connection) -> list[str]:
     unused = attachments.unused(sql)
-    told = [f"{unused} attachments belong to no message."] if unused else []
+    told = [f"{unused} attachments belong to nothing."] if unused else []
     return told + [f"The attachment {digest} is damaged." for digest in attachments.damaged(sql)]
 
 

@@ -60,6 +60,7 @@ FULL_TEXT = "full-text indexes"
 
 SPENDING = "own tables: spending by day, trims"
 ATTACHMENTS = "own tables: attachments"
+FILE_EDITS = "own tables: file edits"
 
 MIGRATIONS: dict[str, Migration] = {
     SHARED_TABLES: shared_tables,
@@ -67,6 +68,7 @@ MIGRATIONS: dict[str, Migration] = {
     FULL_TEXT: full_text,
     SPENDING: more_own_tables,
     ATTACHMENTS: more_own_tables,
+    FILE_EDITS: more_own_tables,
 }
 """In the order of their first release. A name is never changed and never used again."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from acp_adapter.ledger import leases, sessions, tree
+from acp_adapter.ledger import file_edits, leases, sessions, tree
 
 
 @frozen
@@ -100,4 +100,5 @@ def _characters(sql: sqlite3.Connection, session_id: str | None) -> int:
     texts = f"SELECT coalesce(sum(200 + {size}), 0) FROM messages {where}"
     held = f"""SELECT coalesce(sum(length(bytes)), 0) FROM attachments
         WHERE hash IN (SELECT hash FROM message_attachments WHERE message_id IN (SELECT id FROM messages {where}))"""
-    return sum(int(sql.execute(query, values).fetchone()[0]) for query in (texts, held))
+    in_messages = sum(int(sql.execute(query, values).fetchone()[0]) for query in (texts, held))
+    return in_messages + file_edits.kept(sql, session_id)

@@ -22,6 +22,7 @@ _TABLES = (
     "message_details",
     "attachments",
     "message_attachments",
+    "file_edits",
     "message_drafts",
     "session_model_usage",
     "gateway_routing",
@@ -121,7 +122,7 @@ def _copy_rows(damaged: sqlite3.Connection, sql: sqlite3.Connection) -> None:
            WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id"""
     )
     sql.execute("UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id NOT IN (SELECT id FROM sessions)")
-    for table in ("message_drafts", "session_model_usage", "session_activity"):
+    for table in ("message_drafts", "session_model_usage", "session_activity", "file_edits"):
         sql.execute(f"DELETE FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)")
     sql.execute("DELETE FROM message_details WHERE message_id NOT IN (SELECT id FROM messages)")
     for digest in attachments.damaged(sql):

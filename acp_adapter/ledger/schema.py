@@ -201,17 +201,35 @@ OWN_TABLES: dict[str, str] = {
         part TEXT,
         hash TEXT NOT NULL REFERENCES attachments(hash),
         PRIMARY KEY (message_id, field, path)""",
+    "file_edits": """
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        turn TEXT NOT NULL,
+        call_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        path TEXT NOT NULL,
+        recorded_at REAL NOT NULL,
+        before_kind TEXT NOT NULL,
+        before_mode INTEGER,
+        before_hash TEXT,
+        after_kind TEXT NOT NULL,
+        after_mode INTEGER,
+        after_hash TEXT""",
 }
 """`session_activity` is what the session list is sorted and filtered by, kept by triggers: a foreign writer keeps
 it too. `folder` is the working folder as it was written, without a trailing slash; `hidden` says that the row by
 itself rules the session out (archived, or a sub-agent's). `daily_usage` holds numbers only and hangs on no session:
 what a day cost does not become less when a session is deleted. `message_trims` says whose `api_content` was set after
-the message was stored, and to what. `attachments` are described in `ledger.attachments`."""
+the message was stored, and to what. `attachments` and `file_edits` are described in the modules of their names."""
 
 OWN_INDEXES: dict[str, str] = {
     "idx_session_activity_listed": "session_activity(hidden, last_active, session_id, source)",
     "idx_session_activity_folder": "session_activity(hidden, folder, last_active, session_id, source)",
     "idx_message_attachments_hash": "message_attachments(hash)",
+    "idx_file_edits_session": "file_edits(session_id)",
+    "idx_file_edits_path": "file_edits(path)",
+    "idx_file_edits_before": "file_edits(before_hash)",
+    "idx_file_edits_after": "file_edits(after_hash)",
 }
 
 

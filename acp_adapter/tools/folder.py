@@ -61,6 +61,9 @@ class Folder:
     def readlink(self, name: str) -> str:
         return os.readlink(self._at(name), dir_fd=self.descriptor)
 
+    def symlink(self, target: str, name: str) -> None:
+        os.symlink(target, self._at(name), dir_fd=self.descriptor)
+
     def entries(self) -> list[tuple[str, Kind]]:
         if self.descriptor is None:
             with os.scandir(self.path) as found:

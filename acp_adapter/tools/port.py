@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol
 
 from attrs import define, field, frozen
 
+from acp_adapter.ledger.file_edits import FileState
+
 Kind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
 """ACP's ToolKind."""
 
@@ -91,6 +93,19 @@ class TerminalRun:
     signal: str | None
 
 
+class FileHistory(Protocol):
+    """Keeps what a call changes, so that it can be taken back and traced."""
+
+    async def begin(self, path: Path, before: FileState, after: FileState, call_id: str) -> int | None:
+        """Keep a change that is about to be made; it is safe when this returns. None where it can't be kept, which
+        the user has been told."""
+        ...
+
+    async def withdraw(self, kept: int) -> None:
+        """The change was not made after all."""
+        ...
+
+
 class Editor(Protocol):
     """What the connected editor offers. Each method may be called only where its flag is true.
 
@@ -140,7 +155,8 @@ class ToolContext:
     `session_id` owns the children that a command leaves in the background. `intent` and `run` of one call share one
     context: `resolved` holds what each path argument led to when the intent was stated, and `run` works nowhere else.
     `hides` tells whether a rule refuses the file, so that a search must not show what is in it.
-    `outputs` is a private folder of the session in which output beyond what a result holds may be kept.
+    `outputs` is a private folder of the session in which output beyond what a result holds may be kept. `history`
+    keeps what is changed, None where nothing is to be kept.
     """
 
     call_id: str
@@ -155,6 +171,7 @@ class ToolContext:
     resolved: dict[str, Path] = field(factory=dict)
     hides: Callable[[Path], bool] = lambda path: False
     outputs: Path | None = None
+    history: FileHistory | None = None
 
 
 class Tool(Protocol):

@@ -238,7 +238,7 @@ def test_a_trimmed_message_lets_go_of_what_the_model_was_sent(db: SessionDB, pat
 def test_care_finds_and_drops_what_another_program_left_behind(db: SessionDB, path: Path) -> None:
     db.append(new_session(db, "s"), [with_parts(image(1)), with_parts(image(2))])
     change(path, "PRAGMA foreign_keys = ON", "DELETE FROM messages WHERE id = 1")
-    assert Care(db).verify() == ["1 attachments belong to no message."]
+    assert Care(db).verify() == ["1 attachments belong to nothing."]
     change(path, "DELETE FROM messages WHERE id = 2")
     assert any("message_attachments" in problem for problem in Care(db).verify())
     Care(db).mend()

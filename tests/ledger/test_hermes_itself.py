@@ -87,7 +87,7 @@ def test_it_reads_a_text_in_the_place_of_a_picture_and_rewriting_the_conversatio
     theirs.delete_session("s")
     theirs.close()
     assert rows(path, "SELECT count(*) FROM message_attachments") == [(0,)]
-    assert Care(db).verify() == ["1 attachments belong to no message."]
+    assert Care(db).verify() == ["1 attachments belong to nothing."]
     Care(db).mend()
     assert rows(path, "SELECT count(*) FROM attachments") == [(0,)]
     db.close()

@@ -1,4 +1,4 @@
-"""Slash commands on turns: queue, steer, stop, compact, undo, retry."""
+"""Slash commands on turns: queue, steer, stop, retry, compact."""
 
 from __future__ import annotations
 
@@ -33,10 +33,6 @@ async def compact(asked: Asked) -> StopReason:
     return await asked.session.compact(asked.argument or None)
 
 
-async def undo(asked: Asked) -> StopReason:
-    return await asked.session.turns.take(lambda _: _undo(asked))
-
-
 async def retry(asked: Asked) -> StopReason:
     return await asked.session.retry()
 
@@ -49,17 +45,10 @@ async def _meaning(asked: Asked) -> Content:
     return said if piece is None else piece
 
 
-async def _undo(asked: Asked) -> StopReason:
-    gone = await asked.session.undo()
-    text = " ".join(gone.text().split())
-    return await asked.say(f"Taken back, with all that followed: “{text[:200]}”. Files stay as they are.")
-
-
 TURNS = [
     Command("queue", "Say what is to be done after the running turn", queue, "PROMPT"),
     Command("steer", "Tell the model something while it works", steer, "WORDS"),
     Command("stop", "Stop the running turn", stop),
-    Command("undo", "Take back the last prompt and its answer", undo),
     Command("retry", "Take back the last answer and ask again", retry),
     Command("compact", "Put older messages into a summary to make room", compact, "[WHAT TO KEEP IN MIND]"),
 ]

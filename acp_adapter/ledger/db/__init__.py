@@ -7,6 +7,7 @@ as functions on a connection that is in a transaction.
     messages   appended, trimmed, read for the model and for the editor, counted
     tree       branches, continuations, undo, archive, deletion
     search     full text, single messages, the indexes
+    files      what sessions changed
     leases     who runs a session; recovery after a crash
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from acp_adapter.ledger.db.access import reads as reads
 from acp_adapter.ledger.db.access import takes_long as takes_long
+from acp_adapter.ledger.db.files import Files
 from acp_adapter.ledger.db.leases import Leases
 from acp_adapter.ledger.db.messages import Messages
 from acp_adapter.ledger.db.search import Search
@@ -21,7 +23,7 @@ from acp_adapter.ledger.db.sessions import Sessions
 from acp_adapter.ledger.db.tree import Tree
 
 
-class SessionDB(Sessions, Messages, Tree, Search, Leases):
+class SessionDB(Sessions, Messages, Tree, Search, Files, Leases):
     """The ledger's file, open. For one thread at a time; `worker.Ledger` gives it a thread of its own.
 
     Every method is one transaction: what it says is on the disk when it returns, and nothing of it where it

@@ -17,7 +17,10 @@ from acp_adapter.ledger.exchange import reading
 from acp_adapter.ledger.exchange.lossless import Row, rows_of
 from acp_adapter.ledger.exchange.reading import Session
 
-_COMPARED = ("sessions", "messages", "message_details", "message_attachments", "message_drafts", "session_model_usage")
+_COMPARED = (
+    *("sessions", "messages", "message_details", "message_attachments"),
+    *("file_edits", "message_drafts", "session_model_usage"),
+)
 _NUMBERED_TITLE = re.compile(r" #\d+$")
 _COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -155,7 +158,7 @@ def _comparable(session: Session, table: str) -> list[Row]:
     if table in ("message_details", "message_attachments"):
         position = {message["id"]: at for at, message in enumerate(session.messages)}
         return [{**row, "message_id": position[row["message_id"]]} for row in rows]
-    return rows
+    return [{**row, "id": None} for row in rows] if table == "file_edits" else rows
 
 
 def _message_id(row: Row) -> str:
@@ -178,6 +181,8 @@ def _insert(writer: _Writer, session: Session) -> bool:
     for table in ("message_details", "message_attachments"):
         for row in session.rows[table]:
             writer.insert(table, {**row, "message_id": numbers[row["message_id"]]})
+    for row in session.rows["file_edits"]:
+        writer.insert("file_edits", {**row, "id": None})
     for table in ("message_drafts", "session_model_usage", "session_pins"):
         for row in session.rows[table]:
             writer.insert(table, row)

@@ -9,7 +9,8 @@
 A session's rows follow its own line; an attachment that several sessions hold stands with the first of them. Columns
 stand as SQLite has them: JSON that is text in the ledger is text here. What JSON has no form for is `{"base64": "…"}`
 (a blob) and `{"float": "inf"}`. Without its end a file was cut off. What belongs to a running process or to another
-program's routing (leases, locks, deliveries) is left out.
+program's routing (leases, locks, deliveries) is left out. Files that a session changed can't be searched for secrets as
+texts can: where secrets are taken out, what was changed is told and the contents of the files are left out.
 """
 
 from __future__ import annotations
@@ -28,21 +29,29 @@ from acp_adapter.ledger.db import SessionDB
 FORMAT = "acp-adapter-sessions"
 VERSION = 1
 
+OF_MESSAGES = """hash IN (SELECT hash FROM message_attachments
+    WHERE message_id IN (SELECT id FROM messages WHERE session_id = :node))"""
+OF_EDITS = """hash IN (SELECT before_hash FROM file_edits WHERE session_id = :node
+    UNION SELECT after_hash FROM file_edits WHERE session_id = :node)"""
+
 TABLES: dict[str, str] = {
-    "sessions": "id = ?",
-    "messages": "session_id = ? ORDER BY id",
-    "message_details": "message_id IN (SELECT id FROM messages WHERE session_id = ?) ORDER BY message_id",
-    "attachments": """hash IN (SELECT hash FROM message_attachments
-        WHERE message_id IN (SELECT id FROM messages WHERE session_id = ?)) ORDER BY hash""",
-    "message_attachments": """message_id IN (SELECT id FROM messages WHERE session_id = ?)
+    "sessions": "id = :node",
+    "messages": "session_id = :node ORDER BY id",
+    "message_details": "message_id IN (SELECT id FROM messages WHERE session_id = :node) ORDER BY message_id",
+    "attachments": f"({OF_MESSAGES} OR {OF_EDITS}) ORDER BY hash",
+    "message_attachments": """message_id IN (SELECT id FROM messages WHERE session_id = :node)
         ORDER BY message_id, field, path""",
-    "message_drafts": "session_id = ? ORDER BY message_id",
-    "session_model_usage": "session_id = ? ORDER BY model, billing_provider, billing_base_url, billing_mode, task",
-    "session_pins": "session_id = ?",
+    "file_edits": "session_id = :node ORDER BY id",
+    "message_drafts": "session_id = :node ORDER BY message_id",
+    "session_model_usage": "session_id = :node ORDER BY model, billing_provider, billing_base_url, billing_mode, task",
+    "session_pins": "session_id = :node",
 }
 """What a session consists of: table → which of its rows, in which order."""
 
-_IDS = {"id", "session_id", "parent_session_id", "message_id", "platform_message_id", "tool_call_id", "hash"}
+_IDS = {
+    *("id", "session_id", "parent_session_id", "message_id", "platform_message_id", "tool_call_id", "hash"),
+    *("turn", "call_id", "before_hash", "after_hash"),
+}
 
 Clean = Callable[[str], str]
 Row = dict[str, Any]
@@ -65,8 +74,8 @@ def write(
 ) -> int:
     """Give `out` line after line, all of one moment of the ledger; the number of rows.
 
-    `clean` is applied to every text but ids. A node that was deleted meanwhile is left out. Raises LedgerError,
-    and the OSError that `out` raises.
+    `clean` is applied to every text but ids, and leaves out the contents of files. A node that was deleted meanwhile
+    is left out. Raises LedgerError, and the OSError that `out` raises.
     """
 
     def put(value: Any) -> None:
@@ -81,7 +90,7 @@ def write(
         sessions = total = 0
         attached = set[str]()
         for done, node in enumerate(nodes, 1):
-            for table, row in rows_of(sql, node):
+            for table, row in rows_of(sql, node, files=clean is None):
                 if table == "attachments" and row["hash"] in attached:
                     continue
                 attached |= {row["hash"]} if table == "attachments" else set()
@@ -99,10 +108,11 @@ def write(
         raise failed.fault from None
 
 
-def rows_of(sql: sqlite3.Connection, node: str) -> Iterator[tuple[str, Row]]:
-    """All that stands about one node: table and row, its own row first."""
+def rows_of(sql: sqlite3.Connection, node: str, *, files: bool = True) -> Iterator[tuple[str, Row]]:
+    """All that stands about one node: table and row, its own row first; contents of files only where `files` says."""
     for table, where in TABLES.items():
-        for row in sql.execute(f"SELECT * FROM {table} WHERE {where}", (node,)):
+        chosen = where if files or table != "attachments" else f"{OF_MESSAGES} ORDER BY hash"
+        for row in sql.execute(f"SELECT * FROM {table} WHERE {chosen}", {"node": node}):
             yield table, dict(row)
 
 
