@@ -92,10 +92,10 @@ def test_what_is_for_one_editor_wants_its_name(cli: Run) -> None:
         assert "--editor" in cli("setup", option).stderr
 
 
-@pytest.mark.parametrize("name", ["zed", "vscode", "jetbrains"])
+@pytest.mark.parametrize("name", ["zed", "vscode", "cursor", "jetbrains"])
 def test_json_snippets_are_json(cli: Run, name: str) -> None:
     settings = json.loads(cli("setup", "--editor", name, "--print").stdout)
-    agents = settings.get("agent_servers") or settings["acp.agents"]
+    agents = settings.get("agent_servers") or {"acp-adapter": {"command": settings["acp-adapter.command"]}}
     assert agents["acp-adapter"]["command"] == agent_command()[0]
 
 

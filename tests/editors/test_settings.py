@@ -45,18 +45,18 @@ def take_back(config: Config, file: Path, name: str = "zed") -> None:
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(document=documents(), mark=st.sampled_from([b"", b"\xef\xbb\xbf"]))
+@given(document=documents(), mark=st.sampled_from([b"", b"\xef\xbb\xbf"]), name=st.sampled_from(["zed", "vscode"]))
 def test_any_settings_are_changed_and_changed_back_to_the_byte(
-    config: Config, file: Path, document: tuple[str, object], mark: bytes
+    config: Config, file: Path, document: tuple[str, object], mark: bytes, name: str
 ) -> None:
     before = mark + document[0].encode("utf-8", "surrogatepass")
     if b"\xed" in before:
         return  # a lone surrogate: such a file is no UTF-8, and nobody can write it
     file.write_bytes(before)
-    add(config, file, OTHER)
-    add(config, file, COMMAND)
-    assert Settings.read("zed", file).added(COMMAND) is None, "a second run has nothing to do"
-    take_back(config, file)
+    add(config, file, OTHER, name)
+    add(config, file, COMMAND, name)
+    assert Settings.read(name, file).added(COMMAND) is None, "a second run has nothing to do"
+    take_back(config, file, name)
     assert file.read_bytes() == before
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from acp_adapter.cli.editors.forms import Form, JsonEntry
+from acp_adapter.cli.editors.forms import Form, JsonEntry, JsonSettings, Lines
 
 NAME = "acp-adapter"
 
@@ -36,6 +36,12 @@ def agent_command() -> list[str]:
         return [str(script)]
     found = shutil.which(NAME)
     return [found] if found else [sys.executable, "-P", "-m", "acp_adapter"]
+
+
+def elisp() -> Path:
+    """The file that makes the agent known to Emacs: beside this one, or in a checkout of the project."""
+    packaged = Path(__file__).with_name("acp-adapter.el")
+    return packaged if packaged.exists() else Path(__file__).parents[3] / "editor-plugins" / "emacs" / packaged.name
 
 
 def _json(form: JsonEntry) -> Callable[[Sequence[str]], str]:
@@ -77,23 +83,10 @@ require("avante").setup({{
 
 
 def _emacs(command: Sequence[str]) -> str:
-    params = " ".join(json.dumps(word) for word in command[1:])
+    words = " ".join(json.dumps(word) for word in command)
     return f"""\
-(with-eval-after-load 'agent-shell
-  (add-to-list
-   'agent-shell-agent-configs
-   (agent-shell-make-agent-config
-    :identifier 'acp-adapter
-    :mode-line-name "acp-adapter"
-    :buffer-name "acp-adapter"
-    :shell-prompt "acp-adapter> "
-    :shell-prompt-regexp "acp-adapter> "
-    :client-maker
-    (lambda (buffer)
-      (acp-make-client
-       :command {json.dumps(command[0])}
-       :command-params '({params})
-       :context-buffer buffer)))))"""
+(setq acp-adapter-command '({words}))
+(load {json.dumps(elisp().as_posix())} t)"""
 
 
 def _lua(words: Sequence[str]) -> str:
@@ -101,16 +94,16 @@ def _lua(words: Sequence[str]) -> str:
 
 
 _ZED = JsonEntry(("agent_servers", NAME), {"type": "custom"})
-_VSCODE = JsonEntry(("acp.agents", NAME))
+_VSCODE = JsonSettings("acp-adapter.")
 _JETBRAINS = JsonEntry(("agent_servers", NAME))
 
 
 def _code(title: str) -> Editor:
     return Editor(
-        f"{title}, with the extension “ACP Client” (formulahendry.acp-client)",
+        f"{title}, with our extension",
         "settings.json (command “Preferences: Open User Settings (JSON)”)",
-        _json(_VSCODE),
-        "Activity bar, ACP, acp-adapter",
+        lambda command: json.dumps(_VSCODE.entry(command), indent=2),
+        "Ctrl+Alt+A, or the speech bubble in the activity bar",
         _VSCODE,
     )
 
@@ -126,7 +119,7 @@ EDITORS = {
     "windsurf": _code("Windsurf"),
     "neovim": Editor("Neovim, with CodeCompanion.nvim", "your init.lua", _neovim, ":CodeCompanionChat"),
     "avante": Editor("Neovim, with avante.nvim", "your init.lua", _avante, ":AvanteAsk"),
-    "emacs": Editor("Emacs, with agent-shell", "your init.el", _emacs, "M-x agent-shell"),
+    "emacs": Editor("Emacs, with agent-shell", "your init.el", _emacs, "M-x acp-adapter-start", Lines(";;", _emacs)),
     "jetbrains": Editor(
         "JetBrains IDEs, with AI Assistant",
         "~/.jetbrains/acp.json (AI Chat, menu, “Configure ACP Agents”)",

@@ -77,6 +77,43 @@ class JsonEntry:
 
 
 @frozen
+class JsonSettings:
+    """Settings of our own extension: members whose names begin with `prefix`."""
+
+    prefix: str
+
+    def entry(self, command: Sequence[str]) -> dict[str, Any]:
+        args = {f"{self.prefix}args": list(command[1:])} if command[1:] else {}
+        return {f"{self.prefix}command": command[0], **args}
+
+    def started(self, text: str) -> Started | None:
+        known = {name: node.value for name in ("command", "args", "env") if (node := self._find(text, name))}
+        if not known.get("command"):
+            return None
+        env = known["env"] if isinstance(known.get("env"), dict) else {}
+        words = [known["command"], *_list(known.get("args"))]
+        return Started(tuple(map(str, words)), {name: str(value) for name, value in env.items()})
+
+    def with_agent(self, text: str, command: Sequence[str]) -> str:
+        for name, wanted in (("args", list(command[1:])), ("command", command[0])):
+            node = self._find(text, name)
+            if (node.value if node else []) != wanted:
+                text = jsonc.with_value(text, (self.prefix + name,), wanted)
+        return text
+
+    def without_agent(self, text: str) -> str:
+        for name in ("command", "args"):
+            text = jsonc.without(text, (self.prefix + name,))
+        return text
+
+    def rest(self, text: str) -> Any:
+        return jsonc.value_of(self.without_agent(text))
+
+    def _find(self, text: str, name: str) -> jsonc.Node | None:
+        return jsonc.find(text, (self.prefix + name,))
+
+
+@frozen
 class Lines:
     """Lines at the end of an init file, between two comments. `body` writes them; a first list in it is the command."""
 
