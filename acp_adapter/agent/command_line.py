@@ -14,9 +14,16 @@ _SHELL = re.compile(r"[$`;&|<>(){}!\\\n\r%^*?\[\]~#]")
 _STARTS = re.compile(r"\|\||&&|[|;&\n(){}`]")
 """Where another command may begin, for the eyes of a refusal: rather one too many."""
 
+_IFS = re.compile(r"\$\{?IFS\b\}?")
+"""A space, to a shell."""
+
+_REDIRECTION = re.compile(r"(\d*|&)[<>]+&?[ \t]*[^\s|;&(){}`$<>]+")
+"""Where a shell allows it, in the middle of a command; one to a place that is worked out stays."""
+
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _WRAPPERS = frozenset(
-    "sudo doas env command builtin exec nohup nice time timeout xargs stdbuf setsid then do else".split()
+    "sudo doas env command builtin exec eval nohup nice time timeout xargs stdbuf setsid sh bash dash zsh then do "
+    "else".split()
 )
 
 
@@ -39,7 +46,9 @@ def may_begin_with(command: str, wanted: list[str]) -> bool:
     For refusals, which a model could otherwise step around by `cd x && …`, `sudo …`, `/bin/…` or quotes. A program
     that runs another one under a name of its own is not seen through.
     """
-    return any(_bare(start)[: len(wanted)] == wanted for start in _STARTS.split(command))
+    joined = _IFS.sub(" ", command.replace("\\\n", " "))
+    starts = [*_STARTS.split(joined), *_STARTS.split(_REDIRECTION.sub(" ", joined))]
+    return any(_bare(start)[: len(wanted)] == wanted for start in starts)
 
 
 def _words(part: str) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
@@ -10,6 +11,7 @@ from attrs import frozen
 
 from acp_adapter.agent.rules import Rule, Verdict, allowance, refusal
 from acp_adapter.agent.rules_file import Rules
+from acp_adapter.project_defaults import NAME as PROJECT_DEFAULTS
 from acp_adapter.tools.paths import inside
 from acp_adapter.tools.port import Intent
 
@@ -59,9 +61,9 @@ def decide(
     | bypass       | run   | run    | run      | run     | run               |
 
     A rule that rejects holds in every mode, bypass too. One that asks holds in all but bypass; one that allows, in ask
-    and accept_edits, inside the roots only (for a fetch in plan too). Two places ask even so: this program's own
-    folder, which holds keys and these rules, and edits below `.git`, which git would run. A rules file that can't be
-    read: everything asks.
+    and accept_edits, inside the roots only (for a fetch in plan too). Three places ask even so: this program's own
+    folder, which holds keys and these rules, edits below `.git`, which git would run, and edits of a project's
+    defaults, which say in which mode the next session begins. A rules file that can't be read: everything asks.
     """
     rule = rules.book().ruling(tool, intent)
     if rule and rule.verdict == "reject":
@@ -105,9 +107,22 @@ def _always_asks(intent: Intent, roots: Sequence[Path], rules: Rules, readable: 
             return f"{path} is outside the session's folders."
         if intent.action != "execute" and (inside(path, [rules.home]) or _searches(intent, path, rules.home)):
             return f"{rules.home} is the folder of this program, which holds keys and permissions."
-        if intent.action == "edit" and ".git" in (part.casefold() for part in path.parts):
+        if intent.action == "edit" and any(map(_is_git, path.parts)):
             return f"{path} belongs to git, which may run what is written there."
+        if intent.action == "edit" and _folded(path.name) == PROJECT_DEFAULTS:
+            return f"{path} says in which mode sessions begin."
     return ""
+
+
+def _is_git(part: str) -> bool:
+    """Whether some file system takes the name for `.git`: ones that don't tell capitals, short names, or dots and
+    spaces at the end, or that leave out what can't be seen."""
+    return _folded(part) in (".git", "git~1")
+
+
+def _folded(part: str) -> str:
+    seen = "".join(sign for sign in part if unicodedata.category(sign) != "Cf")
+    return seen.casefold().rstrip(" .")
 
 
 def _searches(intent: Intent, path: Path, home: Path) -> bool:

@@ -7,6 +7,7 @@ grants a right. A refusal outweighs a question, and that an allowance, whatever 
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,6 +17,7 @@ from attrs import evolve, field, frozen
 
 from acp_adapter.agent import command_prefix
 from acp_adapter.agent.command_line import may_begin_with, plain_commands
+from acp_adapter.tools.paths import printable
 from acp_adapter.tools.port import Intent
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class Rule:
     def named(self) -> str:
         """What it is about, in words for a button and for the record."""
         if self.command is not None:
-            text = " ".join(self.command.split())
+            text = printable(" ".join(self.command.split()))
             return f"`{text if len(text) <= 60 else text[:60] + '…'}`"
         if self.prefix is not None:
             return f"commands that begin with `{self.prefix}`"
@@ -121,8 +123,8 @@ class Rulebook:
         return rule.domain is None or _is_below(intent.domain, rule.domain)
 
     def _is_at(self, rule: Rule, path: Path, *, folded: bool) -> bool:
-        """Whether a resolved path fits the rule's pattern. `folded`: capitals count as small letters, since on many
-        disks they name the same file."""
+        """Whether a resolved path fits the rule's pattern. `folded`: capitals count as small letters, and all ways to
+        write a character as one, since on many disks they name the same file."""
         pattern = str(rule.path)
         absolute = os.path.isabs(os.path.expanduser(pattern))  # noqa: PTH111, PTH117  (a pattern is no path)
         if absolute:
@@ -131,8 +133,12 @@ class Rulebook:
             name = path.relative_to(self.project).as_posix()
         else:
             return False
-        spec = _spec(pattern.casefold() if folded else pattern)
-        return spec.match_file(name.casefold() if folded else name)
+        spec = _spec(_folded(pattern) if folded else pattern)
+        return spec.match_file(_folded(name) if folded else name)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _spec(pattern: str) -> pathspec.GitIgnoreSpec:

@@ -5,6 +5,7 @@ A prompt that changed between turns would cost every provider's prefix cache and
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,8 +30,8 @@ def system_prompt(cwd: Path, skills: Sequence[Piece] = ()) -> str:
     """The prompt for a new session in `cwd`, with the folder's AGENTS.md if it has one (cut at 32,000 characters), and
     with the names of the skills that there are.
 
-    The same folder with the same files gives the same bytes. An AGENTS.md that is no plain file, or can't be read,
-    counts as none.
+    The same folder with the same files gives the same bytes. An AGENTS.md that is no plain file, can't be read, or is
+    a link out of the project counts as none.
     """
     text = BASE.format(cwd=cwd, system=platform.system() or "this machine")
     guidance = _guidance(cwd / AGENTS_FILE)
@@ -51,11 +52,22 @@ def _told(skills: Sequence[Piece]) -> str:
     return "\n\n" + "\n".join([SKILLS, *lines]) if lines else ""
 
 
+def _project(cwd: Path) -> Path:
+    """The repository that the folder is in, or the folder where that is none or the user's own folder."""
+    for folder in (cwd, *cwd.parents):
+        if folder == Path.home():
+            break
+        if os.path.lexists(folder / ".git"):
+            return folder
+    return cwd
+
+
 def _guidance(path: Path) -> str:
     try:
-        if not path.is_file():
+        real = Path(os.path.realpath(path))
+        if not real.is_file() or Path(os.path.realpath(_project(path.parent))) not in real.parents:
             return ""
-        with path.open(encoding="utf-8", errors="replace") as file:
+        with real.open(encoding="utf-8", errors="replace") as file:
             text = file.read(AGENTS_LIMIT + 1).strip()
     except OSError:
         return ""

@@ -23,7 +23,7 @@ async def ask(screen: Screen, params: Json) -> Json:
     options = keyed(params.get("options") or [])
     call = params.get("toolCall") or {}
     screen.settle()
-    screen.tool_content(call)
+    screen.tool_preview(call)
     option: Json | None = None
     with single_keys() as read_key:
         screen.aside.out(f"? {screen.tool_title(call)}", style="yellow bold")

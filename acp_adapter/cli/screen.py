@@ -104,6 +104,14 @@ class Screen:
             elif item.get("type") == "content" and ended:
                 self._output(unfenced(chunk_text(item.get("content") or {})), failed=call.get("status") == "failed")
 
+    def tool_preview(self, call: Json) -> None:
+        """What a call is about to do, whole: who is asked must see what they allow."""
+        self.tool_content(call)
+        for item in call.get("content") or ():
+            if item.get("type") == "content":
+                for line in safe(unfenced(chunk_text(item.get("content") or {}))).rstrip().split("\n"):
+                    self.aside.out("  │ " + line)
+
     def _show_user_message_chunk(self, update: Json) -> None:
         self._stream("user", update, "bold")
 

@@ -18,7 +18,7 @@ from acp_adapter.tools.child import Exit
 from acp_adapter.tools.environment import command_environment, terminal_environment
 from acp_adapter.tools.kept_output import KeptOutput
 from acp_adapter.tools.output import HEAD, TAIL, Output
-from acp_adapter.tools.paths import permitted, stated
+from acp_adapter.tools.paths import permitted, printable, stated, visible
 from acp_adapter.tools.port import Intent, TerminalRun, ToolContext, ToolResult
 
 TIMEOUT = 120
@@ -54,8 +54,10 @@ class RunCommand:
         folder = stated("cwd", args.get("cwd", "."), ctx)
         if not folder.is_dir():
             raise ToolError(f"{folder} is not a folder, so nothing can run there.")
-        title = _title(command) + (" (in the background)" if args.get("background") else "")
-        return Intent(title, "execute", "execute", [folder], command=command)
+        title, whole = _title(command)
+        title += " (in the background)" if args.get("background") else ""
+        preview = [] if whole else [shown.code(visible(command))]
+        return Intent(title, "execute", "execute", [folder], command=command, preview=preview)
 
     async def run(self, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
         folder = permitted("cwd", args.get("cwd", "."), ctx)
@@ -195,6 +197,9 @@ def shell_argv(command: str) -> list[str]:
     return [SHELL, "-c", command]
 
 
-def _title(command: str) -> str:
+def _title(command: str) -> tuple[str, bool]:
+    """Its first line with nothing hidden in it, and whether that is all of the command."""
     first, _, more = command.strip().partition("\n")
-    return first[:120] + (" …" if more or len(first) > 120 else "")
+    title = printable(first)
+    whole = not more and len(title) <= 120
+    return title[:120] + ("" if whole else " …"), whole

@@ -71,7 +71,20 @@ def _address(text: str) -> SplitResult:
         raise ToolError(f"url must be a whole http or https address, not {text[:200]!r}.")
     if url.username is not None:
         raise ToolError("url must not hold a user name or password.")
-    return url._replace(fragment="")
+    return url._replace(fragment="", netloc=_in_ascii(url))
+
+
+def _in_ascii(url: SplitResult) -> str:
+    """The host as it is asked for, and so as rules and people must see it: a name in other letters as `xn--…`."""
+    if url.netloc.isascii():
+        return url.netloc
+    import httpx
+
+    try:
+        host = httpx.URL(scheme=url.scheme, host=url.hostname or "").raw_host.decode()
+    except (httpx.InvalidURL, UnicodeError) as fault:
+        raise ToolError(f"url must be a whole http or https address: {url.hostname!r} can't be a host.") from fault
+    return f"{host}:{url.port}" if url.port else host
 
 
 async def _fetched(url: str) -> str:

@@ -84,6 +84,11 @@ def printable(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def visible(text: str) -> str:
+    """A text of several lines as a person must see it before they allow it: what would hide or turn it is escaped."""
+    return "".join(piece if piece in "\n\t" else printable(piece) for piece in re.split(r"([\n\t])", text))
+
+
 def to_native(text: str, *, windows: bool, wsl: bool) -> str:
     """Turn a path of the other world into this one's: `C:\\x` under WSL, `/mnt/c/x` and `/c/x` on Windows.
 

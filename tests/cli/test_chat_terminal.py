@@ -46,6 +46,15 @@ def test_a_key_answers_a_permission(
     assert bool(list(home.glob("permissions/*"))) is remembered
 
 
+def test_a_command_of_several_lines_is_shown_whole_before_it_is_allowed(terminal: Terminal, script: Script) -> None:
+    lines = "\n".join(["echo hi", *[f"echo {n}" for n in range(20)], "rm -rf \u202eall"])
+    script({"tool_calls": [{"name": "run_command", "arguments": {"command": lines}}]}, {"text": "All done."})
+    with terminal("chat", "go") as screen:
+        assert "rm -rf \\u202eall" in screen.expect("[N]")
+        screen.send("n")
+        screen.expect("All done.")
+
+
 def test_a_key_that_means_nothing_is_no_answer(terminal: Terminal, script: Script, project: Path) -> None:
     script({"tool_calls": [WRITE]}, {"text": "All done."})
     with terminal("chat", "write a note") as screen:

@@ -15,9 +15,7 @@ from acp_adapter.tools import processes
 from acp_adapter.tools.mcp import session_servers
 from acp_adapter.tools.mcp.servers import McpServer, configured, merged
 from acp_adapter.tools.mcp.session_servers import SessionServers
-from acp_adapter.tools.mcp.tool import tools_of
 from acp_adapter.tools.port import ReadMemory, ToolContext, ToolResult
-from acp_adapter.tools.toolbox import builtin_tools
 from tests.mcp.conftest import Serve, kinds
 
 BOUND = 30.0
@@ -162,15 +160,6 @@ async def test_children_are_gone_when_the_session_ends_even_those_that_ignore_it
     await processes.end_all("stubborn")
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid_file.read_text()), 0)
-
-
-async def test_names_never_shadow_a_built_in_tool_nor_each_other(session: SessionServers) -> None:
-    await ready(session, kinds("run"), kinds("ру"), kinds("сс"), kinds("x" * 80))
-    names = list(session.tools())
-    assert len(names) == len(set(names)) == 4 * 7
-    assert not set(names) & set(builtin_tools())
-    assert all(len(name) <= 64 and name.isascii() for name in names)
-    assert names == list(tools_of(reversed(session._connections.values())))
 
 
 def test_config_names_servers_and_says_what_is_wrong_with_a_table() -> None:
