@@ -24,6 +24,7 @@ COMMANDS = {
     "doctor": "check everything and say what to do",
     "sessions": "list stored sessions, show one",
     "search": "find what was said in any session",
+    "blame": "say which session wrote a line of a file",
     "export": "write conversations to a file: to keep, to read, to train on",
     "import": "bring back what export wrote",
     "db": "care for the ledger: verify, backup, vacuum, prune, stats",

@@ -73,13 +73,13 @@ def _tree_text(db: SessionDB, sessions: Sequence[ListedSession], here: str) -> s
 
 def _label(listed: ListedSession) -> str:
     name = listed.title or "(no title)"
-    return f"{name} ({listed.id[:8]}, {_age(listed.session.last_active)}, {listed.message_count} messages)"
+    return f"{name} ({listed.id[:8]}, {age(listed.session.last_active)}, {listed.message_count} messages)"
 
 
 def _hit_line(hit: Hit) -> str:
     compacted = ", compacted since" if hit.compacted else ""
     return (
-        f"- **{hit.title or '(no title)'}** ({hit.role}, {_age(hit.timestamp)}{compacted}): {hit.snippet}  \n"
+        f"- **{hit.title or '(no title)'}** ({hit.role}, {age(hit.timestamp)}{compacted}): {hit.snippet}  \n"
         f"  open: `acp-adapter chat --resume {hit.session_id}`, message `{hit.message_id}`"
     )
 
@@ -92,7 +92,7 @@ def _message_id(asked: Asked) -> str:
     return found[0]
 
 
-def _age(timestamp: float) -> str:
+def age(timestamp: float) -> str:
     seconds = max(0.0, time.time() - timestamp)
     for limit, unit, size in ((60, "s", 1), (3600, "min", 60), (86400, "h", 3600)):
         if seconds < limit:

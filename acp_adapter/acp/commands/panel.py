@@ -7,6 +7,7 @@ import asyncio
 from acp_adapter.acp import types
 from acp_adapter.acp.commands import repertory
 from acp_adapter.acp.commands.about import ABOUT
+from acp_adapter.acp.commands.blame import BLAME
 from acp_adapter.acp.commands.changes import CHANGES
 from acp_adapter.acp.commands.choices import CHOICES
 from acp_adapter.acp.commands.command import Asked, Command
@@ -45,7 +46,7 @@ def _line(command: Command) -> str:
 
 GROUPS = [
     ("Turns", TURNS),
-    ("What it did", CHANGES),
+    ("What it did", [*CHANGES, *BLAME]),
     ("Model and permissions", CHOICES),
     ("Sessions", [*LEDGER, *EXPORT]),
     ("About", [Command("help", "Show what can be typed here", show_help), *ABOUT, *SERVERS]),
