@@ -25,6 +25,7 @@ from acp_adapter.acp.turns import Turn, Turns
 from acp_adapter.agent.base import StopReason
 from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Workspace
+from acp_adapter.agent.checkpoints import Checkpoints
 from acp_adapter.agent.delegation import DelegateTask
 from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, UsageChanged
 from acp_adapter.agent.expansion import attachments, expanded
@@ -52,7 +53,7 @@ class SessionState:
     `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
     option `mode` and a restart all lead to this one value. `cost` is what it had cost when it was opened (US dollars,
     None where that is not known). `failed_summary` keeps a summary that failed from being tried again by itself: see
-    `Room`.
+    `Room`. `is_compared` is whether its files were looked at since it was opened.
     """
 
     id: str
@@ -71,6 +72,7 @@ class SessionState:
     cost: float | None = None
     failed_summary: Failed | None = None
     greetings: list[Noticed] = field(factory=list)
+    is_compared: bool = False
     options_changed: Callable[[], None] = field(default=lambda: None)
     agent: AIAgent = field(init=False)
     turns: Turns = field(init=False)
@@ -112,6 +114,11 @@ class SessionState:
     def model(self) -> str | None:
         """`provider:model`, None while the choice is automatic and not made yet."""
         return self.chosen.wanted.name
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """What its tools changed in files, and can be taken back."""
+        return Checkpoints(self.services.ledger, self.workspace)
 
     @property
     def history(self) -> list[Message]:
@@ -301,6 +308,10 @@ class SessionState:
         await self.servers.settled()
         self.agent.tools = self._tools()
         self.greetings += [Noticed("warning", news) for news in self.servers.news()]
+        if not self.is_compared:
+            self.is_compared = True
+            warning = await self.checkpoints.warning()
+            self.greetings += [warning] if warning else []
 
     def _tools(self) -> Mapping[str, Tool]:
         return {**self.services.tools, self._helpers.name: self._helpers, **self.servers.tools()}

@@ -95,6 +95,7 @@ class SessionManager:
         session = await self.find(session_id)
         if list(session.workspace.roots) != _resolved(folders):
             await session.move(folders, _resolved(folders))
+        session.is_compared = False
         return session
 
     async def fork(

@@ -8,6 +8,7 @@ on record, and both are changes on record themselves.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -15,18 +16,29 @@ from typing import Literal
 from attrs import define, evolve, field, frozen
 
 from acp_adapter.agent.calls import Workspace
+from acp_adapter.agent.events import Noticed
 from acp_adapter.agent.history import LedgerHistory
-from acp_adapter.errors import ToolError
+from acp_adapter.errors import AcpAdapterError, ToolError
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.file_edits import EditKind, FileEdit, FileState
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.tools import documents, line_diff
+from acp_adapter.tools.file_state import captured
+from acp_adapter.tools.paths import shown
 from acp_adapter.tools.port import ToolContext
 from acp_adapter.tools.restoring import restore, same, text_of
 from acp_adapter.tools.text import lines, unix
 
 Verdict = Literal["restore", "same", "foreign", "lost"]
 """What is to become of a file: put back; it is so already; somebody else changed it since; what it was is not kept."""
+
+
+LOOKED_AT = 200
+"""Files that are compared when a session is opened."""
+NAMED = 10
+"""Files that are named then."""
+
+log = logging.getLogger(__name__)
 
 
 @frozen
@@ -145,15 +157,32 @@ class Checkpoints:
                 failed.append(fault.message)
         return Outcome(restored, left, failed)
 
-    async def differing(self, most: int = 200) -> list[Path]:
-        """The files that are not as this session last left them, of the `most` newest that it changed."""
-        newest = list({edit.path: edit for edit in await self._edits()}.values())[-most:]
-        found = []
-        for edit in newest:
-            now = await documents.state(edit.path, self._context())
-            if not same(now, edit.after) and not same(now, await self._whole(edit.after)):
-                found.append(edit.path)
-        return found
+    async def differing(self) -> list[Path]:
+        """The files that are not as this conversation left them, of the newest LOOKED_AT that it changed."""
+        last = {edit.path: edit.after for edit in await self._edits()}
+        newest = list(last.items())[-LOOKED_AT:]
+        return [path for path, left in newest if not await self._is_still(path, left)]
+
+    async def warning(self) -> Noticed | None:
+        """What to tell who opens the session, where files are not as it left them. Never raises."""
+        try:
+            found = await self.differing()
+        except AcpAdapterError as fault:
+            log.warning("the files of %s were not compared: %s", self.workspace.session_id, fault)
+            return None
+        if not found:
+            return None
+        names = ", ".join(shown(path, self._context()) for path in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        return Noticed("warning", "Files are not as the conversation left them", f"{names}{more}")
+
+    async def _is_still(self, path: Path, left: FileState) -> bool:
+        """The editor is asked only where the disk says something else: there may be unsaved changes."""
+        now = await asyncio.to_thread(captured, path)
+        if same(now, left):
+            return True
+        now, left = await documents.state(path, self._context()), await self._whole(left)
+        return same(now, left)
 
     async def _put_back(self, planned: Planned, ctx: ToolContext) -> None:
         """What is so already is on record as put back too, so that the step counts as taken back."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.editor import Editor, capabilities
+from tests.clients.editor import Editor, capabilities, never, refuse
 from tests.clients.lab import Lab
 from tests.clients.raw import RawClient, RpcError
 from tests.stub_model import READ, WRITE, C, T
@@ -174,3 +174,158 @@ async def test_words_that_mean_nothing_are_refused(lab: Lab, words: str) -> None
     with pytest.raises(RpcError, match="Type `/"):
         await client.prompt(session, words)
     assert files(lab.project) == AFTER
+
+
+async def test_who_opens_a_session_is_told_once_which_files_are_not_as_it_left_them(lab: Lab) -> None:
+    client = await lab.start()
+    session = await changed(lab, client)
+    (lab.project / "moved.txt").write_text("by hand\n")
+    client = await lab.restart(client)
+    await client.load(session, lab.project)
+    lab.model.add(T("one"), T("two"))
+    first, second = [(await client.prompt(session, text)).text for text in ("go on", "and on")]
+    assert "Files are not as the conversation left them: moved.txt" in first and "new.txt" not in first
+    assert "not as the conversation" not in second
+
+
+async def test_files_that_are_as_the_session_left_them_are_not_worth_a_word(lab: Lab) -> None:
+    client = await lab.start()
+    session = await changed(lab, client)
+    client = await lab.restart(client)
+    await client.load(session, lab.project)
+    lab.model.add(T("one"))
+    assert (await client.prompt(session, "go on")).text == "one"
+
+
+async def test_a_branch_knows_the_files_of_the_message_where_it_begins(lab: Lab) -> None:
+    path = lab.project / "a.txt"
+    path.write_text("0\n")
+    client = await lab.start()
+    session = await client.new(lab.project)
+    for n in range(2):
+        lab.model.add(replace(f"c{n}", "a.txt", f"{n}\n", f"{n + 1}\n"), T(f"done {n}"))
+        await client.prompt(session, f"turn {n}")
+    at = lab.query("SELECT platform_message_id FROM messages WHERE content = 'done 0'")[0][0]
+    assert "left them: a.txt" in (await client.prompt(session, f"/branch {at}")).text
+    assert "left them" not in (await client.prompt(session, "/branch")).text
+
+    params = {"sessionId": session, "cwd": str(lab.project), "mcpServers": [], "_meta": {"messageId": at}}
+    fork = (await client.request("session/fork", params))["sessionId"]
+    lab.model.add(T("hi"))
+    assert "left them: a.txt" in (await client.prompt(fork, "hello")).text
+    await client.prompt(fork, "/undo conversation")
+    told = (await client.prompt(fork, "/undo")).text
+    assert "`a.txt` goes back (+1 −1); **changed since by somebody else**" in told
+
+
+async def test_two_sessions_that_change_one_file_do_not_undo_each_other(lab: Lab) -> None:
+    path = lab.project / "a.txt"
+    path.write_text("0\n")
+    client = await lab.start()
+    one, two = [await client.new(lab.project) for _ in range(2)]
+    for session, old, new in ((one, "0\n", "0\none\n"), (two, "one\n", "one\ntwo\n")):
+        lab.model.add(replace("c1", "a.txt", old, new), T("done"))
+        await client.prompt(session, "edit")
+    assert "changed since by somebody else" in (await client.prompt(one, "/undo files")).text
+    assert path.read_text() == "0\none\ntwo\n"
+    await client.prompt(two, "/undo files")
+    assert path.read_text() == "0\none\n"
+    await client.prompt(one, "/undo files")
+    assert path.read_text() == "0\n"
+
+
+async def test_a_deleted_session_leaves_nothing_of_the_files_it_changed(lab: Lab) -> None:
+    path = lab.project / "a.txt"
+    path.write_text("zebra-42\n")
+    lab.model.add(replace("c1", "a.txt", "zebra-", "horse-"), T("done"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "edit")
+    params = {"sessionId": session, "cwd": str(lab.project), "mcpServers": []}
+    fork = (await client.request("session/fork", params))["sessionId"]
+    await client.request("session/delete", {"sessionId": session})
+    assert lab.count("file_edits") == 1
+    await client.request("session/delete", {"sessionId": fork})
+    assert (lab.count("file_edits"), lab.count("attachments")) == (0, 0)
+    client.eof()
+    await client.ended()
+    for file in lab.home.glob("state.db*"):
+        assert b"zebra-42" not in file.read_bytes() and b"horse-42" not in file.read_bytes()
+
+
+async def test_killed_between_snapshot_and_edit_the_file_is_as_it_was_and_earlier_turns_go_back(lab: Lab) -> None:
+    """The editor never answers the write, so the process is killed exactly there."""
+    path = str(lab.project / "a.txt")
+    Path(path).write_text("0\n")
+    client = await lab.start(Editor(offers=capabilities(fs=True), buffers={path: "0\n"}))
+    session = await client.new(lab.project)
+    lab.model.add(replace("c0", "a.txt", "0\n", "1\n"), T("done"))
+    await client.prompt(session, "first")
+    client.editor.overrides["fs/write_text_file"] = never
+    lab.model.add(replace("c1", "a.txt", "1\n", "2\n"))
+    await client.begin_prompt(session, "second")
+    await client.until(lambda: len(client.received("fs/write_text_file")) == 2, "the write")
+    assert lab.count("file_edits") == 2
+    client = await lab.restart(client, Editor(offers=capabilities(fs=True), buffers={path: "1\n"}))
+    await client.load(session, lab.project)
+    assert "`a.txt` is already as it was" in (await client.prompt(session, "/undo")).text
+    await client.prompt(session, "/undo both")
+    await client.prompt(session, "/undo both")
+    assert client.editor.buffers == {path: "0\n"}
+
+
+async def test_an_edit_that_the_editor_refuses_is_not_on_record(lab: Lab) -> None:
+    path = lab.project / "a.txt"
+    path.write_text("0\n")
+    offers = capabilities(fs=True)
+    client = await lab.start(Editor(offers=offers, buffers={str(path): "unsaved\n"}))
+    client.editor.overrides["fs/write_text_file"] = refuse(-32603, "not now")
+    lab.model.add(replace("c1", "a.txt", "unsaved\n", "edited\n"), T("pity"))
+    session = await client.new(lab.project)
+    turn = await client.prompt(session, "edit")
+    assert turn.call("c1")["status"] == "failed"
+    assert lab.count("file_edits") == 0
+
+
+async def test_a_large_file_is_changed_with_a_word_that_it_can_not_be_taken_back(lab: Lab) -> None:
+    path = lab.project / "large.txt"
+    path.write_bytes(b"first\n" + b"x" * (11 * 1024 * 1024))
+    lab.model.add(replace("c1", "large.txt", "first\n", "second\n"), T("done"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    assert "can't be taken back" in (await client.prompt(session, "edit")).text
+    assert "stays as it is: what it was is not kept" in (await client.prompt(session, "/undo")).text
+    await client.prompt(session, "/undo files overwrite")
+    assert path.read_bytes().startswith(b"second\n")
+
+
+async def test_line_ends_encoding_and_mode_come_back_to_the_byte(lab: Lab) -> None:
+    path = lab.project / "a.txt"
+    old = "café one\r\ntwo\r\n".encode("latin-1")
+    path.write_bytes(old)
+    path.chmod(0o640)
+    lab.model.add(replace("c1", "a.txt", "two", "three"), T("done"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "edit")
+    new = path.read_bytes()
+    path.chmod(0o600)
+    await client.prompt(session, "/undo files")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (old, 0o640)
+    await client.prompt(session, "/redo")
+    assert path.read_bytes() == new
+
+
+async def test_a_file_that_became_read_only_is_left_and_said(lab: Lab) -> None:
+    path = lab.project / "a.txt"
+    path.write_text("0\n")
+    lab.model.add(replace("c1", "a.txt", "0\n", "1\n"), T("done"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "edit")
+    path.chmod(0o444)
+    assert "read-only" in (await client.prompt(session, "/undo files")).text
+    assert path.read_text() == "1\n"
+    path.chmod(0o644)
+    await client.prompt(session, "/undo files")
+    assert path.read_text() == "0\n"

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from acp_adapter.acp.commands.command import Asked, Command
 from acp_adapter.agent.base import StopReason
-from acp_adapter.agent.checkpoints import Checkpoints, Outcome, Planned
+from acp_adapter.agent.checkpoints import Outcome, Planned
 from acp_adapter.errors import InvalidParams
 from acp_adapter.tools.paths import shown
 from acp_adapter.transcript import Message
@@ -29,7 +29,7 @@ async def redo(asked: Asked) -> StopReason:
 
 
 async def _undo(asked: Asked, what: str | None, overwrite: bool) -> StopReason:
-    checkpoints, prompt = _checkpoints(asked), asked.session.last_prompt()
+    checkpoints, prompt = asked.session.checkpoints, asked.session.last_prompt()
     story = await checkpoints.story()
     steps = story.back_to(prompt.id) if prompt else []
     if what == "conversation" or (not steps and what != "files"):
@@ -55,7 +55,7 @@ async def _redo(asked: Asked) -> StopReason:
     word = asked.argument
     if word not in ("", OVERWRITE):
         raise InvalidParams(f"Type `/redo`, or `/redo {OVERWRITE}`.")
-    checkpoints = _checkpoints(asked)
+    checkpoints = asked.session.checkpoints
     story = await checkpoints.story()
     if not story.undone:
         raise InvalidParams("There is nothing to bring back: no files were taken back since the last change.")
@@ -119,10 +119,6 @@ def _prompt_of(asked: Asked, turn: str) -> str:
 def _quoted(prompt: Message | None) -> str:
     text = " ".join(prompt.text().split())[:200] if prompt else ""
     return f"“{text}”" if text else "an earlier prompt"
-
-
-def _checkpoints(asked: Asked) -> Checkpoints:
-    return Checkpoints(asked.services.ledger, asked.session.workspace)
 
 
 CHANGES = [

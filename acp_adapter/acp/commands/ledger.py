@@ -45,9 +45,12 @@ async def branch(asked: Asked) -> StopReason:
     upto = _message_id(asked) if asked.argument else None
     made = await asked.sessions.fork(session.id, str(session.cwd), session.additional, upto)
     where = f" up to message `{upto}`" if upto else ""
+    warning = await made.checkpoints.warning()
+    differing = f" {warning.title}: {warning.description}." if warning else ""
     return await asked.say(
         f"A branch of this session{where} is stored as **{made.title.text or made.id}** (`{made.id}`). Open it from "
         f"your editor's session list, or with `acp-adapter chat --resume {made.id}`. This session stays as it is."
+        f"{differing}"
     )
 
 
