@@ -2,6 +2,7 @@
 
 import { commands, type ExtensionContext, window, workspace } from "vscode";
 import { SCHEME } from "./editor/diffs";
+import type { Node } from "./tree/forest";
 import { Workbench } from "./workbench";
 
 let workbench: Workbench | undefined;
@@ -10,7 +11,8 @@ export function activate(context: ExtensionContext): void {
   const log = window.createOutputChannel("ACP Adapter", { log: true });
   const bench = new Workbench(context, log);
   workbench = bench;
-  const actions: Record<string, () => Promise<unknown>> = {
+  const { sessions, tree } = bench;
+  const actions: Record<string, (node: Node) => Promise<unknown>> = {
     new: () => bench.desk.create(),
     focus: async () => {
       await commands.executeCommand("acp-adapter.panel.focus");
@@ -21,6 +23,13 @@ export function activate(context: ExtensionContext): void {
     setup: () => bench.setup(),
     install: () => bench.install(),
     log: async () => log.show(),
+    search: () => bench.search(),
+    refresh: async () => tree.refresh(),
+    older: async () => tree.showOlder(),
+    openSession: (node) => sessions.open(node),
+    branchSession: (node) => sessions.branch(node),
+    renameSession: (node) => sessions.rename(node),
+    deleteSession: (node) => sessions.delete(node),
   };
   context.subscriptions.push(
     log,
@@ -30,7 +39,8 @@ export function activate(context: ExtensionContext): void {
       if (changed.affectsConfiguration("acp-adapter")) void bench.restart();
     }),
     workspace.onDidChangeWorkspaceFolders(() => void bench.open()),
-    ...Object.entries(actions).map(([name, action]) => commands.registerCommand(`acp-adapter.${name}`, () => bench.attempt(action))),
+    ...Object.entries(actions).map(([name, action]) => commands.registerCommand(`acp-adapter.${name}`, (node: Node) => bench.attempt(() => action(node)))),
+    commands.registerCommand("acp-adapter.undoDelete", (id?: string) => bench.attempt(() => sessions.undoDelete(id))),
   );
 }
 

@@ -6,16 +6,20 @@ import { Agent } from "./agent/agent";
 import { clientApp } from "./agent/client";
 import { Keeper } from "./agent/keeper";
 import { locate } from "./agent/locate";
+import type { Launch } from "./agent/process";
 import { Diffs } from "./editor/diffs";
 import { documents } from "./editor/documents";
 import { filesLike, openFile, openLink } from "./editor/files";
 import { EditorTerminals } from "./editor/terminals";
 import type { Call } from "./session/items";
 import { Desk } from "./session/desk";
-import type { Session } from "./session/session";
 import { offerToInstall } from "./panel/install";
 import type { FromPanel, View } from "./panel/messages";
 import { Panel } from "./panel/panel";
+import { SessionActions } from "./tree/actions";
+import { RecycleBin } from "./tree/deleted";
+import { searchSessions } from "./tree/search";
+import { SessionsTree } from "./tree/tree";
 
 const ABSENT = "The agent, acp-adapter, is not on this machine yet, or its place is not known.";
 
@@ -23,6 +27,8 @@ export class Workbench {
   readonly panel: Panel;
   readonly desk: Desk;
   readonly diffs = new Diffs();
+  readonly tree: SessionsTree;
+  readonly sessions: SessionActions;
   readonly terminals = new EditorTerminals((id) => this.tellTerminal(id));
   private readonly keeper: Keeper;
   private absent = false;
@@ -37,8 +43,11 @@ export class Workbench {
       () => this.panel.touch(),
       (reason, again) => void this.onLost(reason, again),
     );
-    this.desk = new Desk(this.keeper, context.workspaceState, folders, (session) => this.onChange(session), () => this.panel.touch());
+    this.desk = new Desk(this.keeper, context.workspaceState, folders, () => this.touch(), () => this.touch());
     this.panel = new Panel(context.extensionUri, () => this.desk.shown, () => this.view(), (message) => void this.act(message));
+    this.tree = new SessionsTree(this.desk);
+    const bin = new RecycleBin(() => this.launch());
+    this.sessions = new SessionActions(this.desk, this.tree, bin, context.globalStorageUri.fsPath);
   }
 
   /** Have an agent and a session to show. Does not reject: the panel tells what went wrong. */
@@ -77,6 +86,15 @@ export class Workbench {
     });
   }
 
+  /** Find a passage, and show the session that it is in, there. */
+  async search(): Promise<void> {
+    const hit = await searchSessions(() => this.launch());
+    if (!hit) return;
+    await this.desk.load(hit.session_id);
+    await commands.executeCommand("acp-adapter.panel.focus");
+    this.panel.reveal(hit.message_id);
+  }
+
   /** Do something that may fail, and tell if it does. */
   async attempt(action: () => Promise<unknown>): Promise<void> {
     try {
@@ -89,6 +107,7 @@ export class Workbench {
 
   async dispose(): Promise<void> {
     this.panel.dispose();
+    this.tree.dispose();
     await this.keeper.dispose();
     this.terminals.dispose();
   }
@@ -102,12 +121,16 @@ export class Workbench {
     return locate(setting("command"), this.context.globalStorageUri.fsPath);
   }
 
-  private async start(): Promise<Agent> {
+  private async launch(): Promise<Launch> {
     const program = await this.program();
     if (!program) throw new Error(ABSENT);
-    const launch = { program, args: setting<string[]>("args"), env: setting<Record<string, string>>("env"), cwd: folders()[0] };
+    return { program, args: setting("args"), env: setting("env"), cwd: folders()[0] };
+  }
+
+  private async start(): Promise<Agent> {
+    const launch = await this.launch();
     const version = String(this.context.extension.packageJSON.version);
-    this.log.info(`Starting ${[program, ...launch.args].join(" ")}`);
+    this.log.info(`Starting ${[launch.program, ...launch.args].join(" ")}`);
     return Agent.start(launch, clientApp(documents, this.terminals, this.desk), version, (line) => this.log.info(line));
   }
 
@@ -124,8 +147,9 @@ export class Workbench {
     this.trouble = error.message;
   }
 
-  private onChange(session: Session): void {
-    if (session === this.desk.shown) this.panel.touch();
+  private touch(): void {
+    this.panel.touch();
+    this.tree.touch();
   }
 
   private view(): View {
@@ -134,7 +158,7 @@ export class Workbench {
     const about = session?.agent.about.agentCapabilities;
     const failed = health.state === "failed" ? health.reason : this.trouble;
     return {
-      health: !hasFolder() ? "homeless" : this.absent ? "absent" : failed ? "failed" : health.state === "ready" && session ? "ready" : "starting",
+      health: !hasFolder() ? "homeless" : this.absent ? "absent" : failed ? "failed" : health.state === "ready" && this.isOpen ? "ready" : "starting",
       reason: this.absent ? ABSENT : failed,
       busy: session?.busy ?? false,
       paused: session?.paused ?? false,

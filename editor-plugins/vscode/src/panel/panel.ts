@@ -13,6 +13,7 @@ export class Panel implements WebviewViewProvider, Disposable {
   private view: WebviewView | undefined;
   private ready = false;
   private shown: Session | undefined;
+  private wanted: string | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   /** `look` tells what stands beside the conversation; `hear` gets what the panel says. */
@@ -51,6 +52,12 @@ export class Panel implements WebviewViewProvider, Disposable {
     if (this.ready) void this.view?.webview.postMessage(message);
   }
 
+  /** Show a message of the session, once it is drawn. */
+  reveal(messageId: string): void {
+    this.wanted = messageId;
+    this.touch();
+  }
+
   dispose(): void {
     clearTimeout(this.timer);
   }
@@ -71,6 +78,8 @@ export class Panel implements WebviewViewProvider, Disposable {
     const changed = session.conversation.take();
     const items = reset ? [...session.conversation.items.values()] : changed;
     if (reset || items.length) this.post({ type: "items", session: session.id, reset, items });
+    if (this.wanted) this.post({ type: "reveal", messageId: this.wanted });
+    this.wanted = undefined;
   }
 
   private html(webview: Webview): string {

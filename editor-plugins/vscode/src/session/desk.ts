@@ -29,6 +29,7 @@ export type Folders = () => [string, ...string[]];
 
 const SHOWN = "session";
 const WAITING = "waiting";
+const TITLE_PAGES = 4;
 const UNKNOWN_SESSION = -32002;
 
 type Opened = Pick<NewSessionResponse, "modes" | "configOptions">;
@@ -74,6 +75,7 @@ export class Desk implements Listener {
     try {
       const opened = await agent.requests.request(methods.agent.session.load, { sessionId: id, ...this.place(), mcpServers: [] });
       session.conversation.introduce(opened);
+      session.conversation.standing.title ||= await this.titleOf(id);
     } catch (error) {
       this.open.delete(id);
       throw error;
@@ -105,18 +107,18 @@ export class Desk implements Listener {
     if (this.shown?.id === id) await this.create();
   }
 
-  /** All sessions of the folder, newest first. */
-  async list(): Promise<SessionInfo[]> {
+  /** The sessions of the folder, newest first, so many pages of them; `more`: there are older ones. */
+  async list(pages: number): Promise<{ sessions: SessionInfo[]; more: boolean }> {
     const agent = await this.keeper.get();
     const found: SessionInfo[] = [];
     let cursor: string | null | undefined;
-    do {
+    for (let read = 0; read < pages && cursor !== null; read += 1) {
       const asked: ListSessionsRequest = { cwd: this.place().cwd, cursor: cursor ?? null };
       const page: ListSessionsResponse = await agent.requests.request(methods.agent.session.list, asked);
       found.push(...page.sessions);
-      cursor = page.nextCursor;
-    } while (cursor);
-    return found;
+      cursor = page.nextCursor ?? null;
+    }
+    return { sessions: found, more: cursor !== null };
   }
 
   /** The agent is gone: what was open has to be loaded again. */
@@ -132,6 +134,12 @@ export class Desk implements Listener {
   ask(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
     const session = this.open.get(request.sessionId);
     return session ? session.ask(request, signal) : Promise.resolve({ outcome: { outcome: "cancelled" } });
+  }
+
+  /** The title in the list: loading does not tell it. */
+  private async titleOf(id: string): Promise<string> {
+    const { sessions } = await this.list(TITLE_PAGES);
+    return sessions.find(({ sessionId }) => sessionId === id)?.title ?? "";
   }
 
   private place(): { cwd: string; additionalDirectories: string[] } {

@@ -59,6 +59,10 @@ export class Completion {
   key(event: KeyboardEvent): boolean {
     if (!this.isOpen || event.isComposing) return false;
     const chosen = this.choices[this.at];
+    if (event.key === "Enter" && chosen && this.isWhole(chosen)) {
+      this.close();
+      return false;
+    }
     if (event.key === "ArrowDown") this.move(1);
     else if (event.key === "ArrowUp") this.move(-1);
     else if (event.key === "Escape") this.close();
@@ -66,6 +70,12 @@ export class Completion {
     else return false;
     event.preventDefault();
     return true;
+  }
+
+  /** Whether the choice has been typed already. */
+  private isWhole({ value }: Choice): boolean {
+    const word = wordAt(this.input.value, this.input.selectionStart);
+    return word !== undefined && word.sign + word.text === value;
   }
 
   private move(step: number): void {

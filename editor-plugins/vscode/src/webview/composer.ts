@@ -1,6 +1,7 @@
 // Where a person types: Enter sends, Shift+Enter begins a line, Escape stops the turn.
 
 import type { View } from "../panel/messages";
+import { alert } from "./announce";
 import { type Choice, Completion, wordAt } from "./completion";
 import { button, h } from "./dom";
 import { remember, remembered, tell } from "./host";
@@ -14,6 +15,7 @@ const stop = button("Stop", () => tell({ type: "stop" }), { class: "stop", hidde
 let commands: Choice[] = [];
 let takesImages = false;
 let busy = false;
+let ready = false;
 let mentions: string[] = [];
 
 export const buttons = [stop, send];
@@ -32,10 +34,12 @@ export function begin(): void {
   });
 }
 
-export function view({ standing, takesImages: images, busy: isBusy }: View): void {
+export function view({ health, standing, takesImages: images, busy: isBusy }: View): void {
   commands = standing.commands.map(({ name, description }) => ({ value: `/${name}`, label: `/${name}`, detail: description }));
   takesImages = images;
   busy = isBusy;
+  ready = health === "ready";
+  send.disabled = !ready;
   stop.hidden = !busy;
   send.textContent = busy ? "Queue" : "Send";
 }
@@ -57,6 +61,7 @@ export function offerFiles(query: string, paths: string[]): void {
 function submit(): void {
   const text = input.value.trim();
   if (!text && !pictures.some) return;
+  if (!ready) return alert("The agent is not ready yet. Your words stay here.");
   const used = mentions.filter((path) => text.includes(`@${path}`));
   tell({ type: "send", prompt: { text, mentions: used, images: pictures.take() } });
   input.value = "";
