@@ -10,7 +10,7 @@ function isAgent(pid, home) {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
     const env = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
-    return words.some((word) => word.endsWith("acp-adapter")) && env.includes(`ACP_ADAPTER_HOME=${home}`);
+    return words.some((word) => /acp[-_]adapter$/.test(word)) && env.includes(`ACP_ADAPTER_HOME=${home}`);
   } catch {
     return false; // it has ended meanwhile
   }

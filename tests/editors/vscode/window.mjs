@@ -11,7 +11,8 @@ import { chromium } from "playwright-core";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const VSIX = resolve(HERE, "../../../editor-plugins/vscode/acp-adapter.vsix");
-const { CODE_SERVER = "code-server", CHROMIUM = "/usr/bin/chromium", AGENT = "acp-adapter" } = process.env;
+const { CODE_SERVER = "code-server", CHROMIUM = "/usr/bin/chromium" } = process.env;
+const [AGENT, ...ARGS] = JSON.parse(process.env.AGENT ?? '["acp-adapter"]');
 const WAIT = 40_000;
 
 /** A started editor. `close` ends it and all that it started, and removes its files. */
@@ -151,6 +152,7 @@ export class Editor {
 function usual(folder) {
   return {
     "acp-adapter.command": AGENT,
+    "acp-adapter.args": ARGS,
     "acp-adapter.env": {
       ACP_ADAPTER_HOME: join(folder, "home"),
       ACP_ADAPTER_MODEL: `scripted:${join(folder, "script.json")}`,
