@@ -1,8 +1,8 @@
 """The extension in VS Code, in a browser: the stories of `vscode/stories.test.mjs`, on the real agent.
 
 `pytest -m heavy tests/editors/test_vscode.py` needs Linux, Node 20, Chromium at /usr/bin/chromium (or where CHROMIUM
-says), and the program of code-server 4.139 or newer that ACP_ADAPTER_TEST_CODE_SERVER names; `vscode/README.md` tells how
-to get it. With SHOTS naming a folder, screenshots are kept there.
+says), and the program of code-server 4.139 or newer that ACP_ADAPTER_TEST_CODE_SERVER names; `vscode/README.md` tells
+how to get it. With SHOTS naming a folder, screenshots are kept there.
 """
 
 from __future__ import annotations
