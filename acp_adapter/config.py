@@ -23,9 +23,10 @@ BUDGETS = ("session_usd", "session_tokens", "day_usd", "day_tokens")
 class Config:
     """What the user chose. `problems` are sentences about a broken config file; the rest then has its defaults.
 
-    `model` is `provider:model` or None for automatic choice. `max_steps` bounds the model calls of one turn.
-    `sources` are the programs whose sessions are listed, None for all. `discover` is whether model servers are looked
-    for on this machine's loopback ports, `titles` whether a small model call names a session.
+    `model` is `provider:model` or None for automatic choice. `agent` names one of the user's own that answers, None for
+    the built-in one. `max_steps` bounds the model calls of one turn. `sources` are the programs whose sessions
+    are listed, None for all. `discover` is whether model servers are looked for on this machine's loopback ports,
+    `titles` whether a small model call names a session.
     `providers` maps a provider's name to its table (`base_url`, `api_key`, `api_key_env`, `model`, …), `models` a
     `provider:model` to what the user says of it, `mcp_servers` the name of one to its table. `effort` is how much new
     sessions reason, None for the model's own default. `budget` holds those of BUDGETS that are set. `trusted` are
@@ -35,6 +36,7 @@ class Config:
     home: Path
     ledger: Path
     model: str | None = None
+    agent: str | None = None
     mode: str = "ask"
     max_steps: int = 100
     discover: bool = True
@@ -61,6 +63,7 @@ class Config:
             home=home,
             ledger=Path(ledger).expanduser().absolute(),
             model=env.get("ACP_ADAPTER_MODEL") or known.text("model"),
+            agent=env.get("ACP_ADAPTER_AGENT") or known.text("agent"),
             mode=known.choice("mode", MODES) or "ask",
             max_steps=known.number("max_steps", 100),
             sources=known.texts("sources"),

@@ -78,8 +78,24 @@ async def configuration(config: Config) -> Check:
     return Check("config", "ok", str(path))
 
 
+async def own_agent(config: Config) -> Check:
+    """An agent of the user's own, made as for a session."""
+    if not config.agent:
+        return Check("own agent", "ok", "none, so the built-in one answers")
+    from acp_adapter.own.finding import OwnAgents  # imports encoders that other checks need not wait for
+
+    try:
+        await OwnAgents(config.agent).make()
+    except AcpAdapterError as fault:
+        advice = "Mend it, or unset ACP_ADAPTER_AGENT and `agent` in config.toml: the built-in agent answers then."
+        return Check("own agent", "fail", fault.message, advice)
+    return Check("own agent", "ok", f"{config.agent} answers")
+
+
 async def model(config: Config) -> Check:
     """The model that a new session would use, and whether its server answers."""
+    if config.agent:
+        return Check("model", "ok", "not needed: an agent of your own answers")
     from acp_adapter.providers.choose import choose  # imports an HTTP client that other checks need not wait for
 
     try:
@@ -143,4 +159,4 @@ async def search(config: Config) -> Check:
 
 Examine = Callable[[Config], Coroutine[Any, Any, Check]]
 
-CHECKS: tuple[Examine, ...] = (versions, home, configuration, ledger, model, search)
+CHECKS: tuple[Examine, ...] = (versions, home, configuration, ledger, own_agent, model, search)

@@ -13,6 +13,7 @@
     │   └── LedgerTooNew                     written by a newer schema: readable, not writable
     ├── ClientError                  -32603  the editor refused or did not answer what we asked of it
     ├── ToolError                    -32603  a tool's own failure; the model reads it and goes on
+    ├── AgentFailed                  -32603  an agent of the user's own can't be used, or broke down
     ├── BudgetSpent                  -32603  what the user allows a session or a day to use is used up
     └── ProviderError                -32603
         ├── ProviderUnreachable              no connection, or silence past the time-out (retried)
@@ -94,6 +95,10 @@ class ClientError(AcpAdapterError):
 
 
 class ToolError(AcpAdapterError):
+    pass
+
+
+class AgentFailed(AcpAdapterError):
     pass
 
 

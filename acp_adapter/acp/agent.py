@@ -33,6 +33,8 @@ from acp_adapter.config import Config
 from acp_adapter.errors import AcpAdapterError, AuthRequired, InvalidParams
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.worker import Ledger
+from acp_adapter.own.finding import OwnAgents
+from acp_adapter.own.turn import Agent, Factory
 from acp_adapter.tools.mcp.servers import McpServer
 from acp_adapter.tools.recall import Recall
 from acp_adapter.tools.session_search import SessionSearch
@@ -43,14 +45,19 @@ REPLAY_BATCH = 200
 """Replayed events between two looks at the other sessions."""
 
 
-def build(peer: Peer, client: dict[str, Any] | None) -> AcpAgent:
-    """The agent behind `peer`. `client` is the params of an `initialize` that was already answered."""
+def build(peer: Peer, client: dict[str, Any] | None, own: str | Agent | Factory | None = None) -> AcpAgent:
+    """The agent behind `peer`. `client` is the params of an `initialize` that was already answered.
+
+    `own` answers in the place of the built-in agent, or else the one that config.toml or the environment names.
+    """
     config = Config.load()
     config.make_home()
     ledger = Ledger(config.ledger)
     tools = {**builtin_tools(), SessionSearch.name: SessionSearch(ledger), Recall.name: Recall(ledger)}
     commands = frozenset(command.name for command in panel.COMMANDS)
-    services = Services(config, ledger, Models(config), tools, commands=commands)
+    given = own or config.agent
+    agents = OwnAgents(given) if given else None
+    services = Services(config, ledger, Models(config), tools, commands=commands, own=agents)
     return AcpAgent(peer, services, client)
 
 
@@ -90,6 +97,8 @@ class AcpAgent:
             task.cancel()
         await self._sessions.end_all()
         await self._services.models.aclose()
+        if self._services.own:
+            self._services.own.author.close()
         await self._services.ledger.aclose()
 
     # ---- connection
@@ -100,10 +109,11 @@ class AcpAgent:
         return structure(negotiate(client), types.InitializeResponse)
 
     async def authenticate(self, params: types.AuthenticateRequest) -> types.AuthenticateResponse:
-        """Succeeds where a model can be reached now; setting one up needs a terminal."""
+        """Succeeds where a model can be reached now, or none is needed; setting one up needs a terminal."""
         if params.method_id != METHOD_ID:
             raise InvalidParams(f"There is no auth method {params.method_id!r}; there is {METHOD_ID!r}.")
-        await self._services.models.get(Wanted(), on_retry=lambda error, delay: None)
+        if not self._services.own:
+            await self._services.models.get(Wanted(), on_retry=lambda error, delay: None)
         self._logged_out = False
         return types.AuthenticateResponse()
 
@@ -267,6 +277,8 @@ class AcpAgent:
             *([rules] if rules else []),
         ]
         session.greetings += [Noticed("warning", problem) for problem in problems]
+        if not session.has_model:
+            return
         known = list(self._services.models.known)
         found = await self._services.models.offered()
         if found != known and self._sessions.running(session.id) is session:

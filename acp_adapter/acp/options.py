@@ -40,7 +40,15 @@ def modes_of(session: SessionState) -> types.SessionModeState:
 
 def options_of(session: SessionState, offered: Sequence[ModelChoice]) -> list[types.SessionConfigOption]:
     """All config options with their current values; clients get the whole list each time."""
+    if not session.has_model:
+        return [_mode_option(session)]
     return [_mode_option(session), _model_option(session, offered), *_effort_option(session)]
+
+
+def check_has_model(session: SessionState) -> None:
+    """Raises InvalidParams where the user's own agent answers."""
+    if not session.has_model:
+        raise InvalidParams("An agent of your own answers here: it chooses its model and how much that reasons itself.")
 
 
 def checked_mode(value: object) -> Mode:
@@ -53,6 +61,7 @@ def checked_mode(value: object) -> Mode:
 
 def checked_model(value: object, session: SessionState, offered: Sequence[ModelChoice]) -> str | None:
     """`value` as `provider:model`, None for the automatic choice. Raises InvalidParams for what is not offered."""
+    check_has_model(session)
     if value == AUTOMATIC:
         return None
     values = [_value(choice) for choice in offered]
@@ -63,6 +72,7 @@ def checked_model(value: object, session: SessionState, offered: Sequence[ModelC
 
 def checked_effort(value: object, session: SessionState) -> Effort | None:
     """`value` as an effort of the session's model, None for its own default. Raises InvalidParams."""
+    check_has_model(session)
     if value == DEFAULT:
         return None
     known = session.chosen.card.efforts

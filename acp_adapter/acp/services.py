@@ -16,6 +16,7 @@ from acp_adapter.agent.rules_file import Rules
 from acp_adapter.agent.system_prompt import system_prompt
 from acp_adapter.config import Config
 from acp_adapter.ledger.worker import Ledger
+from acp_adapter.own.finding import OwnAgents
 from acp_adapter.project_defaults import Limit, ProjectDefaults
 from acp_adapter.providers import own_models
 from acp_adapter.providers.secrets import redactor_of
@@ -28,7 +29,8 @@ from acp_adapter.tools.port import Tool
 @define(eq=False)
 class Services:
     """`lease_beat` is in seconds: how often a running turn renews its hold on the session. `commands` are the names of
-    the panel's own commands, `mcp_servers` those of config.toml, `problems` sentences about what is wrong with it."""
+    the panel's own commands, `mcp_servers` those of config.toml, `problems` sentences about what is wrong with it.
+    `own` makes the agents of sessions where the user has an agent of their own."""
 
     config: Config
     ledger: Ledger
@@ -36,6 +38,7 @@ class Services:
     tools: Mapping[str, Tool]
     lease_beat: float = 5.0
     commands: frozenset[str] = frozenset()
+    own: OwnAgents | None = None
     mcp_servers: list[McpServer] = field(init=False)
     problems: list[str] = field(init=False)
     redactor: Redactor = field(init=False)
@@ -53,8 +56,9 @@ class Services:
         return self._rules[cwd]
 
     def instructions(self, cwd: Path) -> str:
-        """The system prompt of a new session in `cwd`. Reads files: not for the event loop."""
-        return system_prompt(cwd, self.repertoire(cwd).skills)
+        """The system prompt of a new session in `cwd`, empty for an agent of the user's own, which has its own words.
+        Reads files: not for the event loop."""
+        return "" if self.own else system_prompt(cwd, self.repertoire(cwd).skills)
 
     def repertoire(self, cwd: Path) -> Repertoire:
         """Skills and custom prompts that hold in `cwd`, as they are now. Reads files: not for the event loop."""

@@ -16,20 +16,19 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from acp_adapter.acp.answering import agent_of
 from acp_adapter.acp.chosen_model import ChosenModel
 from acp_adapter.acp.client import EditorClient
 from acp_adapter.acp.lease import leased
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.titles import Title
 from acp_adapter.acp.turns import Turn, Turns
-from acp_adapter.agent.base import StopReason
+from acp_adapter.agent.base import Agent, StopReason
 from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Workspace
 from acp_adapter.agent.checkpoints import Checkpoints
-from acp_adapter.agent.delegation import DelegateTask
 from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, UsageChanged
 from acp_adapter.agent.expansion import attachments, expanded
-from acp_adapter.agent.gate import Gate
 from acp_adapter.agent.loop import AIAgent
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
@@ -38,6 +37,7 @@ from acp_adapter.agent.questions import answering
 from acp_adapter.agent.room import Failed
 from acp_adapter.errors import AuthRequired, BudgetSpent, InvalidParams, LedgerError, LedgerUnavailable
 from acp_adapter.ledger.db import SessionDB
+from acp_adapter.own.turn import Agent as Function
 from acp_adapter.tools.mcp.servers import McpServer, merged
 from acp_adapter.tools.mcp.session_servers import SessionServers
 from acp_adapter.tools.port import Tool
@@ -53,7 +53,8 @@ class SessionState:
     `is_instructed` is whether the ledger has the system prompt. `mode` is the permission mode; `set_mode`, the config
     option `mode` and a restart all lead to this one value. `cost` is what it had cost when it was opened (US dollars,
     None where that is not known). `failed_summary` keeps a summary that failed from being tried again by itself: see
-    `Room`. `is_compared` is whether its files were looked at since it was opened.
+    `Room`. `is_compared` is whether its files were looked at since it was opened. `own` answers in the place of the
+    built-in agent where the user has an agent of their own.
     """
 
     id: str
@@ -74,31 +75,16 @@ class SessionState:
     greetings: list[Noticed] = field(factory=list)
     is_compared: bool = False
     options_changed: Callable[[], None] = field(default=lambda: None)
-    agent: AIAgent = field(init=False)
+    own: Function | None = None
+    agent: Agent = field(init=False)
     turns: Turns = field(init=False)
-    _helpers: DelegateTask = field(init=False)
+    _extra: Mapping[str, Tool] = field(init=False)
     _waiting: dict[str, Message] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.turns = Turns(self._alone)
         self.chosen.changed = lambda: self.options_changed()
-        gate = Gate(lambda: self.mode, self.workspace, lambda: self.services.rules(self.cwd), self.client.ask)
-        self.agent = AIAgent(
-            choose=self.chosen.provider,
-            tools=self.services.tools,
-            transcript=self.transcript,
-            system_prompt=self.system_prompt,
-            workspace=self.workspace,
-            gatekeeper=gate,
-            emit=self.emit,
-            max_steps=self.services.config.max_steps,
-            effort=lambda: self.chosen.effort,
-            budget=self.budget,
-        )
-        self.agent.context.cost = self.cost
-        self.agent.room.failed = self.failed_summary
-        self.agent.room.remember = lambda failed: self.remember(failed_summary=failed)
-        self._helpers = DelegateTask(self.agent, self.services.ledger, gate, lambda: self.chosen.wanted)
+        self.agent, self._extra = agent_of(self)
         self.agent.tools = self._tools()
 
     @property
@@ -119,6 +105,11 @@ class SessionState:
     def checkpoints(self) -> Checkpoints:
         """What its tools changed in files, and can be taken back."""
         return Checkpoints(self.services.ledger, self.workspace)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model is chosen here: an agent of the user's own sees to that itself."""
+        return self.own is None
 
     @property
     def history(self) -> list[Message]:
@@ -298,6 +289,9 @@ class SessionState:
             return stop
 
     async def _improve_title(self, prompt: Message) -> None:
+        """Only where there is a model that may be asked."""
+        if not isinstance(self.agent, AIAgent):
+            return
         provider = await self.chosen.provider()
         with contextlib.suppress(BudgetSpent):
             await self.budget.check()
@@ -314,7 +308,7 @@ class SessionState:
             self.greetings += [warning] if warning else []
 
     def _tools(self) -> Mapping[str, Tool]:
-        return {**self.services.tools, self._helpers.name: self._helpers, **self.servers.tools()}
+        return {**self.services.tools, **self._extra, **self.servers.tools()}
 
     def _greet(self) -> None:
         """Say what had to wait for a turn: outside of one, an editor may not show it."""

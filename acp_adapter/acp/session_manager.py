@@ -29,6 +29,7 @@ from acp_adapter.agent.room import Failed
 from acp_adapter.errors import InvalidParams, SessionNotFound
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.sessions import SessionRow
+from acp_adapter.own.turn import Agent
 from acp_adapter.project_defaults import ProjectDefaults
 from acp_adapter.providers.card import Effort
 from acp_adapter.providers.own_models import EFFORTS
@@ -55,6 +56,7 @@ class SessionManager:
     async def new(self, cwd: str, additional: Sequence[str]) -> SessionState:
         """A new session, in the ledger before its id is told to anyone."""
         folders = _folders(cwd, additional)
+        own = await self._own()
         session_id = new_id()
         project = await self._project(folders[0])
         wanted = Wanted.of(project.model)
@@ -75,7 +77,7 @@ class SessionManager:
             cwd=str(folders[0]),
         )
         transcript = Transcript(session_id, self._services.ledger)
-        return self._enter(session_id, row, transcript, folders, project)
+        return self._enter(session_id, row, transcript, folders, project, own)
 
     async def find(self, session_id: str) -> SessionState:
         """The session as it is, restored from the ledger where this process does not have it."""
@@ -143,7 +145,7 @@ class SessionManager:
             await asyncio.shield(ending)
 
     async def _restore(self, session_id: str) -> SessionState:
-        ledger = self._services.ledger
+        ledger, own = self._services.ledger, await self._own()
         row = await ledger(SessionDB.current, session_id)
         await ledger(SessionDB.recover, session_id)
         messages = await ledger(SessionDB.conversation, session_id)
@@ -152,9 +154,13 @@ class SessionManager:
         folders = [cwd, *(Path(folder) for folder in config.get("additional_directories", ()))]
         transcript = Transcript(session_id, ledger, messages)
         cost = (await ledger(SessionDB.spent, session_id)).session_cost or None
-        session = self._enter(session_id, row, transcript, folders, await self._project(cwd, new=False), cost)
+        session = self._enter(session_id, row, transcript, folders, await self._project(cwd, new=False), own, cost)
         await session.use_servers(())
         return session
+
+    async def _own(self) -> Agent | None:
+        """An agent of the user's own, for one session; None where the built-in one answers. Raises AgentFailed."""
+        return await self._services.own.make() if self._services.own else None
 
     async def _project(self, cwd: Path, *, new: bool = True) -> ProjectDefaults:
         """What the project asks for. A session that is there already keeps its own choices, so only budgets count."""
@@ -168,6 +174,7 @@ class SessionManager:
         transcript: Transcript,
         folders: Sequence[Path],
         project: ProjectDefaults,
+        own: Agent | None,
         cost: float | None = None,
     ) -> SessionState:
         """`row` is where the conversation goes on; `session_id` is the id that the editor knows it by; `cost` is what
@@ -193,6 +200,7 @@ class SessionManager:
             failed_summary=_failed(row.model_config.get("failed_summary")),
             greetings=[Noticed("warning", problem) for problem in project.problems],
             servers=SessionServers(folders[0], processes.of(session_id).mark),
+            own=own,
         )
         self._live[session_id] = session
         return session

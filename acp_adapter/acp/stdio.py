@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from acp_adapter.acp.serve import Build
+    from acp_adapter.own.turn import Agent, Factory
 
 _LONGEST_FIRST_LINE = 1024 * 1024
 """Bytes that are looked at before the rest is loaded. No usual `initialize` is longer."""
 
 
-def _agent() -> Build:
+def _agent(own: str | Agent | Factory | None = None) -> Build:
     from acp_adapter.acp.agent import build
 
-    return build
+    return lambda peer, client: build(peer, client, own)
 
 
 def run(load: Callable[[], Build] = _agent) -> int:
@@ -46,9 +47,14 @@ def run(load: Callable[[], Build] = _agent) -> int:
     if not received and client is None:
         return 0
     # Imported only now: it takes ten times as long as all that was needed for the answer.
-    from acp_adapter.acp.serve import serve
+    from acp_adapter.acp.serve import serve as serve_connection
 
-    return serve(source, sink, load(), received, client)
+    return serve_connection(source, sink, load(), received, client)
+
+
+def serve(agent: str | Agent | Factory) -> int:
+    """`run`, with that agent in the place of the built-in one."""
+    return run(lambda: _agent(agent))
 
 
 def shake_hands(source: int, sink: int) -> tuple[bytes, dict[str, Any] | None]:

@@ -14,12 +14,13 @@ from attrs import define, evolve, field
 
 from acp_adapter.agent.calls import Emit, Gatekeeper, ToolRunner, Workspace
 from acp_adapter.agent.drafting import StreamingAnswer
-from acp_adapter.agent.events import Noticed, ToolCallStarted, UsageChanged
+from acp_adapter.agent.events import Noticed, TextChunk, ToolCallStarted, UsageChanged
 from acp_adapter.agent.projection import details_of, started
+from acp_adapter.agent.questions import message_of
 from acp_adapter.errors import InvalidRequest, LedgerError
 from acp_adapter.pairing import Calls
 from acp_adapter.tools import shown
-from acp_adapter.tools.port import Tool, ToolResult
+from acp_adapter.tools.port import Question, Tool, ToolResult
 from acp_adapter.transcript import Message, Transcript, Usage
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
@@ -132,6 +133,12 @@ class Agent:
             mine.add(new)
             renamed.append({**raw, "id": new})
         return evolve(message, tool_calls=renamed)
+
+    async def put(self, questions: Sequence[Question]) -> None:
+        """Put to the user what was asked with a tool; the next prompt answers it."""
+        asking = message_of(questions)
+        await self.keep(asking)
+        self.emit(TextChunk(asking.id, asking.text()))
 
     def _tell_unsaved(self, fault: LedgerError) -> None:
         if not self._warned:

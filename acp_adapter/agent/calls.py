@@ -115,17 +115,20 @@ class ToolRunner:
         They are announced in the model's order and then run at once. A cancellation goes on after the results of
         those that were announced are stored.
         """
-        announced = []
-        for call in calls:
-            announced.append(_AnnouncedCall(self, call))
-            await announced[-1].announce()
+        announced = [await self.announced_call(call) for call in calls]
         async with asyncio.TaskGroup() as group:
             for each in announced:
                 group.create_task(each.run())
         return [each.question for each in announced if each.question]
 
+    async def announced_call(self, call: ToolCall) -> AnnouncedCall:
+        """The call, shown and ready to run. A call that is announced must be run."""
+        announced = AnnouncedCall(self, call)
+        await announced.announce()
+        return announced
 
-class _AnnouncedCall:
+
+class AnnouncedCall:
     def __init__(self, runner: ToolRunner, call: ToolCall) -> None:
         self._runner = runner
         self._call = call
@@ -147,13 +150,14 @@ class _AnnouncedCall:
         self._runner.announced[self._call.id] = self._start
         self._runner.emit(self._start)
 
-    async def run(self) -> None:
+    async def run(self) -> ToolResult:
+        """Permit it, run it, store and show its result."""
         try:
             result = self._hopeless or await self._or_failure(self._permitted())
         except asyncio.CancelledError:
             await self._close(ToolResult("The user cancelled this call before it was done.", failed=True))
             raise
-        await self._close(result or ToolResult(""))
+        return await self._close(result or ToolResult(""))
 
     async def _or_failure(self, work: Awaitable[ToolResult | None]) -> ToolResult | None:
         """What `work` gives; failures of every kind become failed results that the model reads."""
@@ -185,11 +189,11 @@ class _AnnouncedCall:
         self._runner.emit(ToolCallChanged(self._call.id, status="in_progress"))
         return await tool.run(args, self._context)
 
-    async def _close(self, result: ToolResult) -> None:
+    async def _close(self, result: ToolResult) -> ToolResult:
         """Store the result, without secrets, then show it."""
         assert self._start is not None
         result = self._redacted(result)
-        ruling = self._ruling.record if self._ruling else None
+        ruling = (self._ruling and self._ruling.record) or None
         details = details_of(self._start, result, time.monotonic() - self._begun, self._plan, ruling)
         await self._runner.keep(
             Message(
@@ -203,6 +207,7 @@ class _AnnouncedCall:
         self.question = result.asks
         self._runner.announced.pop(self._call.id, None)
         self._runner.emit(finished(self._start, result, ruling))
+        return result
 
     def _show_progress(self, content: Sequence[Shown]) -> None:
         shown = self._runner.workspace.redactor.value(list(content))

@@ -35,6 +35,10 @@ class StreamingAnswer:
         """Whether anything of it has been shown."""
         return bool(self._text or self._reasoning)
 
+    @property
+    def has_text(self) -> bool:
+        return bool(self._text)
+
     def partial(self, finish_reason: str | None = None) -> Message | None:
         """What has come so far, None where nothing has."""
         text, reasoning = "".join(self._text), "".join(self._reasoning)

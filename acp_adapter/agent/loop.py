@@ -22,7 +22,6 @@ from acp_adapter.agent.drafting import StreamingAnswer
 from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, UsageChanged
 from acp_adapter.agent.media import holds, to_take_back, unanswered
 from acp_adapter.agent.projection import thought_id
-from acp_adapter.agent.questions import message_of
 from acp_adapter.agent.room import Room
 from acp_adapter.agent.steering import Steering
 from acp_adapter.errors import (
@@ -41,7 +40,6 @@ from acp_adapter.providers.port import (
     ReasoningDelta,
     TextDelta,
 )
-from acp_adapter.tools.port import Question
 from acp_adapter.transcript import Message, Usage
 
 log = logging.getLogger(__name__)
@@ -131,7 +129,7 @@ class AIAgent(Agent):
                 asked = await runner.run(completed.message.calls())
                 said = self.steering.last_words() if asked else self.steering.take()
                 if asked and not said:
-                    await self._ask(asked)
+                    await self.put(asked)
                     return "end_turn"
             elif completed.finish_reason == "content_filter" or not (said := self.steering.last_words()):
                 return STOPS.get(completed.finish_reason, "end_turn")
@@ -139,12 +137,6 @@ class AIAgent(Agent):
                 await self.close_open_calls("The answer ended before this call was complete.")
             await self.keep(*said)
         return "max_turn_requests"
-
-    async def _ask(self, questions: Sequence[Question]) -> None:
-        """Put to the user what the model asks them."""
-        asking = message_of(questions)
-        await self.keep(asking)
-        self.emit(TextChunk(asking.id, asking.text()))
 
     def _check_effort(self, provider: Provider) -> None:
         """Say once that the chosen effort is not one that this model has."""

@@ -15,9 +15,12 @@ QUESTION = "There is no model yet. Fetch {offer}? [Y/n] "
 def offer_a_model(config: Config, *, yes: bool) -> None:
     """Fetch the embedded model where it is the only one there could be, and the person agrees, or said --yes.
 
-    Does nothing where a model is set up, where the program that runs the embedded one is not installed, or where
-    nobody can be asked: the agent will say what is missing. Raises WeightsError.
+    Does nothing where a model is set up or an agent of the user's own needs none, where the program that
+    runs the embedded one is not installed, or where nobody can be asked: the agent will say what is missing. Raises
+    WeightsError.
     """
+    if config.agent:
+        return
     from acp_adapter.cli import model  # with its catalogue: not needed by those who are set up
 
     if (config.model and not config.model.startswith("local")) or not model.has_runtime() or _has_model(config):

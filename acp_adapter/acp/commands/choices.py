@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from acp_adapter.acp.commands.command import Asked, Command
-from acp_adapter.acp.options import DEFAULT, MODE_TEXTS, checked_effort, checked_mode, checked_model, shown
+from acp_adapter.acp.options import (
+    DEFAULT,
+    MODE_TEXTS,
+    check_has_model,
+    checked_effort,
+    checked_mode,
+    checked_model,
+    shown,
+)
 from acp_adapter.agent.base import StopReason
 
 
@@ -19,6 +27,7 @@ async def show_mode(asked: Asked) -> StopReason:
 
 async def show_model(asked: Asked) -> StopReason:
     session = asked.session
+    check_has_model(session)
     offered = await asked.services.models.offered()
     if asked.argument:
         await session.set_model(checked_model(asked.argument, session, offered))
@@ -35,6 +44,7 @@ async def show_model(asked: Asked) -> StopReason:
 
 
 async def show_effort(asked: Asked) -> StopReason:
+    check_has_model(asked.session)
     chosen = asked.session.chosen
     if asked.argument:
         await chosen.set_effort(checked_effort(asked.argument, asked.session))
