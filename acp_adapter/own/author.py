@@ -115,8 +115,9 @@ async def _end_of(done: Future[Outcome], cancel: Callable[[], Any]) -> Any:
         await asyncio.wait({ending}, timeout=GRACE)
         ending.cancel()
         raise
-    if isinstance(fault, asyncio.CancelledError):
-        raise RuntimeError("its task was cancelled from inside") from fault
+    if fault is not None and not isinstance(fault, Exception):
+        # SystemExit and its kind would end the connection's loop, and a cancellation is not ours.
+        raise RuntimeError(f"{type(fault).__name__} {fault}".rstrip()) from fault
     if fault is not None:
         raise fault
     return value

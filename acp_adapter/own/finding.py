@@ -59,10 +59,8 @@ class OwnAgents:
     def _entry_point(self, name: str) -> str:
         offered = {each.name: each.value for each in metadata.entry_points(group=GROUP)}
         if name not in offered:
-            known = ", ".join(sorted(offered)) or "none is installed"
-            raise self._failed(
-                f"no installed package offers an agent of that name ({known}), and module:name it is not"
-            )
+            known = f"there are: {', '.join(sorted(offered))}" if offered else "there is none"
+            raise self._failed(f"no installed package offers it as an entry point of {GROUP} ({known})")
         return offered[name]
 
     def _module(self, reference: str) -> Any:
