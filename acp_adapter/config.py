@@ -17,6 +17,8 @@ from attrs import field, frozen
 MODES = ("ask", "accept_edits", "plan", "bypass")
 EFFORTS = ("off", "low", "medium", "high")
 BUDGETS = ("session_usd", "session_tokens", "day_usd", "day_tokens")
+MOST = 10**12
+"""Of a budget, in tokens or US dollars."""
 
 
 @frozen
@@ -91,9 +93,14 @@ class Config:
         return self.home
 
 
+def is_amount(value: object) -> bool:
+    """Whether a value of a file can be a budget."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST
+
+
 def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
     try:
-        return tomllib.loads(path.read_text("utf-8")), []
+        return tomllib.loads(path.read_text("utf-8-sig")), []
     except FileNotFoundError:
         return {}, []
     except (OSError, ValueError) as fault:
@@ -144,7 +151,7 @@ class _Checked:
         """The positive numbers of a table that has no other names."""
         found = {}
         for name, value in self._get(key, dict, {}).items():
-            if name in names and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            if name in names and is_amount(value):
                 found[name] = float(value)
             else:
                 known = ", ".join(names)

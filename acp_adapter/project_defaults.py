@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from acp_adapter.config import BUDGETS, EFFORTS, MODES, Config
+from acp_adapter.config import BUDGETS, EFFORTS, MODES, Config, is_amount
 
 NAME = ".acp-adapter.toml"
 LARGEST = 64 * 1024
@@ -83,7 +83,7 @@ def _read(path: Path) -> dict[str, Any]:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise ValueError(f"it is larger than {LARGEST // 1024} KiB")
-    return tomllib.loads(data.decode("utf-8"))
+    return tomllib.loads(data.decode("utf-8-sig"))
 
 
 def _is_trusted(folder: Path, config: Config) -> bool:
@@ -134,13 +134,9 @@ def _text(table: dict[str, Any], key: str, path: Path, problems: list[str]) -> s
 
 def _budget(table: dict[str, Any], path: Path, problems: list[str]) -> dict[str, float]:
     given = table.get("budget", {})
-    found = {name: float(given[name]) for name in BUDGETS if isinstance(given, dict) and _is_amount(given.get(name))}
+    found = {name: float(given[name]) for name in BUDGETS if isinstance(given, dict) and is_amount(given.get(name))}
     wrong = [name for name in given if name not in found] if isinstance(given, dict) else [given]
     if wrong:
         may = f"[budget] may have {', '.join(BUDGETS)}, each more than 0"
         problems.append(f"{path}: {may}; ignored: {', '.join(map(_brief, wrong[:NAMED]))}.")
     return found
-
-
-def _is_amount(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

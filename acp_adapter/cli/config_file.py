@@ -89,7 +89,7 @@ def _current(path: Path) -> tuple[str, Path | None]:
     except FileNotFoundError:
         return "", None
     try:
-        text = raw.decode("utf-8").replace("\r\n", "\n")
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
         tomllib.loads(text)
     except ValueError:
         aside = path.with_name(f"{path.name}.broken-{int(time.time())}")

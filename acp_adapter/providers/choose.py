@@ -82,7 +82,9 @@ async def restored(config: Config, provider: str, model: str, base_url: str | No
         return await _looked(provider_from(provider, model, base_url or None, config)), None
     except (InvalidParams, AuthRequired) as error:
         instead = await choose(config)
-        notice = f"This session ran on {provider}:{model}. {error.message} {instead.name}:{instead.model} goes on."
+        notice = (
+            f"{provider}:{model} can't be used here. {error.message} {instead.name}:{instead.model} answers instead."
+        )
         return instead, notice
 
 

@@ -99,6 +99,7 @@ def test_without_a_repository_it_is_found_up_to_the_user_s_own_folder(tmp_path: 
         ("[budget]\nsession_usd = -1", "ignored: 'session_usd'"),
         ("[budget]\nsession_usd = nan", "ignored: 'session_usd'"),
         ("[budget]\nmonth_usd = 1", "ignored: 'month_usd'"),
+        ("[budget]\nsession_usd = " + "9" * 400, "ignored: 'session_usd'"),
         ("budget = 3", "each more than 0; ignored: 3"),
     ],
 )
@@ -106,6 +107,20 @@ def test_what_makes_no_sense_is_told_and_stops_nothing(tmp_path: Path, text: str
     found = ProjectDefaults.of(project(tmp_path, text), config(tmp_path))
     assert (found.model, found.effort, found.mode, found.budget) == (None, None, None, {})
     assert told in "".join(found.problems)
+
+
+def test_a_mark_that_some_editors_put_before_a_text_is_no_fault(tmp_path: Path) -> None:
+    settings = config(tmp_path, '\ufeffmodel = "openai:gpt-5"\n')
+    found = ProjectDefaults.of(project(tmp_path, '\ufeffeffort = "low"\n'), settings)
+    assert (settings.model, settings.problems) == ("openai:gpt-5", ())
+    assert (found.effort, found.problems) == ("low", ())
+
+
+@pytest.mark.parametrize("amount", ["9" * 400, "0", "nan", "inf", "true", '"2"'])
+def test_a_budget_of_one_s_own_that_can_t_be_is_told_and_ignored(tmp_path: Path, amount: str) -> None:
+    found = config(tmp_path, f"[budget]\nday_tokens = 5\nday_usd = {amount}\n")
+    assert found.budget == {"day_tokens": 5.0}
+    assert "day_usd is ignored" in "".join(found.problems)
 
 
 def test_it_is_found_above_a_folder_up_to_the_repository_s_root_and_no_further(tmp_path: Path) -> None:

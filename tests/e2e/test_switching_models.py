@@ -14,6 +14,7 @@ from tests.e2e.test_native_apis import SERVERS
 from tests.e2e.test_prompt_content import PNG
 from tests.providers.anthropic_server import AnthropicServer
 from tests.providers.gemini_server import GeminiServer
+from tests.providers.ollama_server import OllamaServer
 from tests.providers.responses_server import ResponsesServer
 from tests.stub_model import SHELL, C, R, StubModel, T
 from tests.stub_server import StubServer
@@ -29,6 +30,8 @@ async def models(lab: Lab) -> AsyncIterator[Models]:
     """A model server for each API, with the name of the API as the provider's name."""
     with ExitStack() as stack:
         servers = {api: stack.enter_context(server()) for api, server in APIS.items()}
+        assert isinstance(ollama := servers["ollama"], OllamaServer)
+        ollama.capabilities.append("vision")
         lab.configure(
             f'model = "chat:{servers["chat"].model}"\nmode = "bypass"\n'
             + "".join(
