@@ -30,7 +30,8 @@ async def models(lab: Lab) -> AsyncIterator[Models]:
     """A model server for each API, with the name of the API as the provider's name."""
     with ExitStack() as stack:
         servers = {api: stack.enter_context(server()) for api, server in APIS.items()}
-        assert isinstance(ollama := servers["ollama"], OllamaServer)
+        ollama = servers["ollama"]
+        assert isinstance(ollama, OllamaServer)
         ollama.capabilities.append("vision")
         lab.configure(
             f'model = "chat:{servers["chat"].model}"\nmode = "bypass"\n'
