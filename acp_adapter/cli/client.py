@@ -57,6 +57,8 @@ class Client:
         self._asked: set[asyncio.Task[None]] = set()
         self._next_id = 0
         self._stderr: deque[str] = deque(maxlen=30)
+        self.noise: deque[str] = deque(maxlen=3)
+        """The last lines on the agent's stdout that are no frames."""
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._writing = asyncio.Lock()
@@ -77,6 +79,11 @@ class Client:
         answer = await asyncio.wait_for(self.request("initialize", self._hello()), HANDSHAKE_SECONDS)
         self.capabilities = answer.get("agentCapabilities") or {}
         return dict(answer)
+
+    @property
+    def last_words(self) -> list[str]:
+        """The last lines of the agent's stderr."""
+        return list(self._stderr)
 
     async def request(self, method: str, params: Json) -> Any:
         """The result of one request. Raises AgentError for an error answer, AgentGone when no answer can come."""
@@ -164,7 +171,8 @@ class Client:
         except ValueError:
             frame = None
         if not isinstance(frame, dict):
-            self._stderr.append("not a frame: " + line[:200].decode("utf-8", "replace"))
+            self.noise.append(line[:200].decode("utf-8", "replace"))
+            self._stderr.append(f"not a frame: {self.noise[-1]}")
         elif "method" not in frame:
             self._settle(frame)
         elif "id" in frame:

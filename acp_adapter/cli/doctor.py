@@ -1,4 +1,4 @@
-"""`acp-adapter doctor`: checks everything the agent needs and says what to do about what is wrong."""
+"""`acp-adapter doctor`: checks what the agent needs and what editors make of it, and says what to do."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import argparse
 import asyncio
 import json
 import os
-import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import asdict
 
+from acp_adapter.cli import panel_checks
 from acp_adapter.cli.client import Client
-from acp_adapter.cli.editors import EDITORS, agent_command
+from acp_adapter.cli.editors import agent_command
 from acp_adapter.config import Config
 from acp_adapter.doctor import CHECKS, Check
 from acp_adapter.errors import AcpAdapterError
@@ -30,13 +31,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    config = Config.load()
     found = []
-    for check in ALL:
-        finding = asyncio.run(check(config))
+    for finding in examine(Config.load()):
         found.append(finding)
         show(finding, as_json=args.json)
     return 1 if any(finding.verdict == "fail" for finding in found) else 0
+
+
+def examine(config: Config) -> Iterator[Check]:
+    """One finding after the other, each as soon as it is known."""
+    known = {}
+    for check in (*CHECKS, handshake):
+        finding = asyncio.run(check(config))
+        known[finding.name] = finding
+        yield finding
+    yield from panel_checks.examine(config, known["model"])
 
 
 def show(finding: Check, *, as_json: bool) -> None:
@@ -51,14 +60,6 @@ def show(finding: Check, *, as_json: bool) -> None:
     console.out(f"{finding.name}: {finding.detail}")
     if finding.advice:
         console.out(f"  {finding.advice}", style=style)
-
-
-async def editors(config: Config) -> Check:
-    programs = {"zed": ("zed", "zeditor"), "vscode": ("code",), "neovim": ("nvim",), "emacs": ("emacs",)}
-    found = [name for name, commands in programs.items() if any(map(shutil.which, commands))]
-    if not found:
-        return Check("editors", "ok", f"none found; snippets for {', '.join(EDITORS)}: acp-adapter setup --editor NAME")
-    return Check("editors", "ok", f"{', '.join(found)} found; the settings: acp-adapter setup --editor {found[0]}")
 
 
 async def handshake(config: Config) -> Check:
@@ -85,6 +86,3 @@ async def handshake(config: Config) -> Check:
     if seconds > SLOW_START:
         return Check("agent", "warn", detail, "The disk or a virus scanner slows the start of Python; try once more.")
     return Check("agent", "ok", detail)
-
-
-ALL = (*CHECKS, editors, handshake)

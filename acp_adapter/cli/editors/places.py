@@ -11,13 +11,17 @@ from attrs import field, frozen
 
 from acp_adapter.config import Config
 
+EXTENSION = "acp-adapter.acp-adapter-*"
+"""The folder of our extension in VS Code and its kin."""
+
 
 @frozen
 class Habitat:
     """What shows an editor: its programs, its macOS application, folders of its own; and its settings files.
 
-    `settings` and `folders` are by `sys.platform`, with the user's folders in braces; `usual` is the settings file of a
-    new installation. Where only the `first_counts`, it reads the first of its files that is there, and no other.
+    `settings` and `folders` are by `sys.platform`, with the user's folders in braces; `extensions` are where it keeps
+    those; `usual` is the settings file of a new installation. Where only the `first_counts`, it reads the first of its
+    files that is there, and no other.
     """
 
     programs: tuple[str, ...] = ()
@@ -25,10 +29,11 @@ class Habitat:
     settings: Mapping[str, tuple[str, ...]] = field(factory=dict)
     folders: Mapping[str, tuple[str, ...]] = field(factory=dict)
     usual: int = 0
+    extensions: tuple[str, ...] = ()
     first_counts: bool = False
 
 
-def _code(folder: str, program: str, application: str, server: str, flatpak: str = "") -> Habitat:
+def _code(folder: str, program: str, application: str, server: str, flatpak: str = "", own: str = "") -> Habitat:
     """VS Code or its kin. `server` holds the settings of the half that runs in WSL, a container or far away."""
     settings = f"{folder}/User/settings.json"
     far = f"{{home}}/{server}/data/Machine/settings.json"
@@ -41,6 +46,7 @@ def _code(folder: str, program: str, application: str, server: str, flatpak: str
             "darwin": (f"{{home}}/Library/Application Support/{settings}", far),
             "win32": (f"{{appdata}}/{settings}",),
         },
+        extensions=(f"{{home}}/{own or server.removesuffix('-server')}/extensions", f"{{home}}/{server}/extensions"),
     )
 
 
@@ -61,7 +67,7 @@ HABITATS: Mapping[str, Habitat] = {
     "vscode-insiders": _code(
         "Code - Insiders", "code-insiders", "Visual Studio Code - Insiders", ".vscode-server-insiders"
     ),
-    "vscodium": _code("VSCodium", "codium", "VSCodium", ".vscodium-server", "com.vscodium.codium"),
+    "vscodium": _code("VSCodium", "codium", "VSCodium", ".vscodium-server", "com.vscodium.codium", ".vscode-oss"),
     "cursor": _code("Cursor", "cursor", "Cursor", ".cursor-server"),
     "windsurf": _code("Windsurf", "windsurf", "Windsurf", ".windsurf-server"),
     "neovim": Habitat(
@@ -120,6 +126,11 @@ class Machine:
             folders += [path.parent for path in self._paths(habitat.settings)]
         files = self._paths(habitat.settings) if habitat.first_counts else []
         return any(folder.is_dir() for folder in folders) or any(path.is_file() for path in files)
+
+    def has_extension(self, name: str) -> bool | None:
+        """Whether our extension is installed in an editor; None for an editor that needs none."""
+        folders = self._paths({"linux": HABITATS[name].extensions})
+        return any(any(folder.glob(EXTENSION)) for folder in folders) if folders else None
 
     def found(self) -> list[str]:
         """The editors that are here."""
