@@ -15,6 +15,9 @@ FORMAT = "%(asctime)s %(levelname).1s %(name)s: %(message)s"
 _WAITING = 1000
 """Records that wait for a reader of stderr; further ones are dropped and counted."""
 
+_CHATTY = ("mcp",)
+"""Libraries that log a traceback for each server that has gone, which is told in a sentence here: heard at DEBUG."""
+
 
 def configure(level: str = "WARNING", file: Path | None = None) -> None:
     """Send all records of `level` and above, and Python's warnings, to `file`, or to stderr where there is none.
@@ -28,6 +31,8 @@ def configure(level: str = "WARNING", file: Path | None = None) -> None:
     root.handlers[:] = [handler]
     known = logging.getLevelNamesMapping()
     root.setLevel(known.get(level.upper(), logging.WARNING))
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.CRITICAL if root.level > logging.DEBUG else logging.NOTSET)
     logging.captureWarnings(True)
     if fault:
         root.warning("The log goes to stderr, because its file can't be written: %s", fault)

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
+from attrs import define
 
 from acp_adapter.tools import processes
 from acp_adapter.tools.mcp.servers import McpServer, Transport
 from acp_adapter.tools.mcp.session_servers import SessionServers
 
+EVERYTHING = Path(__file__).parents[1] / "clients/ts/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
+LOOPBACK = Path(__file__).with_name("loopback.mjs")
 KINDS = str(Path(__file__).with_name("kinds_server.py"))
 
 
@@ -29,31 +34,76 @@ async def session(tmp_path: Path) -> AsyncIterator[SessionServers]:
     await processes.end_all("mcp-test")
 
 
-Serve = Callable[[Transport], Awaitable[McpServer]]
+@define
+class Served:
+    """A server that is reached over HTTP on loopback, and its process."""
+
+    server: McpServer
+    process: asyncio.subprocess.Process
+
+    async def kill(self) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+
+
+Serve = Callable[[Transport], Awaitable[Served]]
 
 
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Serve]:
-    """Starts the same server over HTTP."""
-    running: list[asyncio.subprocess.Process] = []
+async def served() -> AsyncIterator[Serve]:
+    """Starts the server with one tool for each kind over HTTP."""
+    running: list[Served] = []
 
-    async def serve(transport: Transport) -> McpServer:
-        port = _free_port()
+    async def serve(transport: Transport) -> Served:
+        port = free_port()
         kind = "sse" if transport == "sse" else "streamable-http"
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, KINDS, kind, str(port), stderr=asyncio.subprocess.DEVNULL
-        )
-        running.append(process)
-        await _listening(port)
-        return McpServer("web", transport, url=f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}")
+        running.append(await start(transport, port, sys.executable, KINDS, kind, str(port)))
+        return running[-1]
 
     yield serve
-    for process in running:
-        process.kill()
-        await process.wait()
+    for each in running:
+        await each.kill()
 
 
-def _free_port() -> int:
+@pytest.fixture
+async def everything() -> AsyncIterator[Serve]:
+    """Starts the reference server of the protocol's authors over HTTP."""
+    running: list[Served] = []
+
+    async def serve(transport: Transport) -> Served:
+        port = free_port()
+        kind = "sse" if transport == "sse" else "streamableHttp"
+        running.append(await start(transport, port, *everything_argv(kind), env={**os.environ, "PORT": str(port)}))
+        return running[-1]
+
+    yield serve
+    for each in running:
+        await each.kill()
+
+
+def everything_argv(kind: str = "stdio") -> list[str]:
+    """How the reference server is started; skips where it is not installed, which `.ci/run` sees to."""
+    node = shutil.which("node")
+    missing = "node is not installed" if not node else "run: npm install --prefix tests/clients/ts"
+    if not node or not EVERYTHING.exists():
+        if os.environ.get("ACP_ADAPTER_TEST_ALL_CLIENTS"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return [node, "--import", LOOPBACK.as_uri(), str(EVERYTHING), kind]
+
+
+async def start(
+    transport: Transport, port: int, *argv: str, env: Mapping[str, str] | None = None, name: str = "web"
+) -> Served:
+    quiet = asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(*argv, stdout=quiet, stderr=quiet, env=env)
+    await _listening(port)
+    place = f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
+    return Served(McpServer(name, transport, url=place), process)
+
+
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

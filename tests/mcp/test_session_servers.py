@@ -131,7 +131,7 @@ async def test_tools_that_a_server_adds_are_there_afterwards(session: SessionSer
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_servers_over_http_are_used_like_others(session: SessionServers, served: Serve, transport: Any) -> None:
-    await ready(session, await served(transport))
+    await ready(session, (await served(transport)).server)
     assert (await call(session, "web__adds", a=20, b=22)).text == "42"
 
 
