@@ -13,6 +13,7 @@ import { filesLike, openFile, openLink } from "./editor/files";
 import { EditorTerminals } from "./editor/terminals";
 import type { Call } from "./session/items";
 import { Desk } from "./session/desk";
+import type { Session } from "./session/session";
 import { offerToInstall } from "./panel/install";
 import type { FromPanel, View } from "./panel/messages";
 import { Panel } from "./panel/panel";
@@ -31,6 +32,7 @@ export class Workbench {
   readonly sessions: SessionActions;
   readonly terminals = new EditorTerminals((id) => this.tellTerminal(id));
   private readonly keeper: Keeper;
+  private readonly calling = new Set<string>();
   private absent = false;
   private trouble = "";
 
@@ -150,6 +152,24 @@ export class Workbench {
   private touch(): void {
     this.panel.touch();
     this.tree.touch();
+    for (const session of this.desk.open.values()) this.callFor(session);
+  }
+
+  /** Tell a person who does not see it that a session waits for them. */
+  private callFor(session: Session): void {
+    const { id, questions, conversation } = session;
+    const unseen = questions.some && !(this.panel.visible && session === this.desk.shown);
+    if (unseen && !this.calling.has(id)) {
+      const told = window.showInformationMessage(`The agent asks you something in “${conversation.standing.title || "New session"}”.`, "Show");
+      void told.then((chosen) => chosen && this.attempt(() => this.show(id)));
+    }
+    if (unseen) this.calling.add(id);
+    else this.calling.delete(id);
+  }
+
+  private async show(id: string): Promise<void> {
+    await this.desk.load(id);
+    await commands.executeCommand("acp-adapter.focus");
   }
 
   private view(): View {
@@ -184,7 +204,9 @@ export class Workbench {
       case "stop":
         return session?.stop();
       case "answer":
-        return session?.answer(message.callId, message.optionId);
+        return session?.questions.choose(message.callId, message.optionId);
+      case "fill":
+        return session?.questions.fill(message.id, message.values);
       case "choose":
         return session?.choose(message.id, message.value);
       case "resume":

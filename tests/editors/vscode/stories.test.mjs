@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { violations } from "./accessibility.mjs";
 import { agents } from "./agents.mjs";
 import { Editor } from "./window.mjs";
 
@@ -27,6 +28,8 @@ const SCRIPT = {
     }, { text: "It prints 42." }),
     ...step("Take your time", { text: "One moment", hang: false, chunk_size: 1, pace: 0.02, repeat: 400 }),
     ...step("And then", { text: "That was next." }),
+    ...step("Which colour", { text: "That is yours to say.", tool_calls: [call("ask_user", { question: "Which **colour** shall it have?", options: ["red", "green"] })] }, { text: "So be it." }),
+    ...step("Begin a file", { tool_calls: [call("write_file", { path: "new/notes.txt", content: "first line\n" })] }, { text: "It is there." }),
     ...step("Look at", { text: "I have looked at what you named." }),
     ...step("What was", { text: "We mended a sum." }),
     ...step("Die now", { text: "This answer is long and will not end ", chunk_size: 4, pace: 0.05, repeat: 400 }),
@@ -59,7 +62,7 @@ function story(name, tell) {
   });
 }
 
-const prompt = () => panel.getByRole("combobox", { name: "Prompt" });
+const prompt = () => panel.getByRole("textbox", { name: "Prompt" });
 const log = () => panel.getByRole("log");
 
 async function say(text) {
@@ -120,6 +123,45 @@ story("a turn is stopped by Escape, and what waits behind it goes on when a pers
   await panel.getByRole("button", { name: "Go on" }).click();
   await log().getByText("That was next.").waitFor();
   await done();
+});
+
+story("a question of the agent is a form, answered by the keyboard alone", async () => {
+  await say("Which colour?");
+  const form = panel.getByRole("form", { name: "The agent asks" });
+  await form.getByRole("radio", { name: "green" }).waitFor();
+  await editor.shoot("form");
+  for (const key of ["Shift+Tab", "Shift+Tab", "Shift+Tab"]) await editor.page.keyboard.press(key);
+  await editor.until(() => form.locator(":focus").count(), "the focus to be in the form, from the prompt on");
+  await form.getByRole("radio", { name: "red" }).focus();
+  await editor.page.keyboard.press("ArrowDown");
+  await editor.page.keyboard.press("Enter");
+  await log().getByText("So be it.").waitFor();
+  await log().getByText("Answered.").waitFor();
+  await done();
+});
+
+story("a permission is given by the keyboard alone, and a new file is there", async () => {
+  await say("Begin a file");
+  const allow = panel.getByRole("button", { name: "Allow once" });
+  await allow.waitFor();
+  await editor.until(async () => {
+    await editor.page.keyboard.press("Shift+Tab");
+    return allow.evaluate((button) => button === document.activeElement);
+  }, "the focus to reach the answer");
+  await editor.page.keyboard.press("Enter");
+  await log().getByText("It is there.").waitFor();
+  assert.equal(editor.read("new/notes.txt"), "first line\n");
+  await done();
+});
+
+story("nothing in the panel is hidden from a screen reader", async () => {
+  assert.deepEqual(await violations(editor.page), []);
+  await editor.set({ "workbench.colorTheme": "Default Light Modern" });
+  await panel.locator("body.vscode-light").waitFor();
+  assert.deepEqual(await violations(editor.page), []);
+  await editor.shoot("light");
+  await editor.set({});
+  await panel.locator("body.vscode-dark").waitFor();
 });
 
 story("the keyboard completes commands and files, and a mode is chosen", async () => {

@@ -22,8 +22,7 @@ export class Editor {
     const editor = new Editor();
     editor.write("script.json", JSON.stringify(script));
     for (const [name, text] of Object.entries(files)) editor.write(join("project", name), text);
-    const all = { ...usual(editor.folder), ...settings };
-    for (const kind of ["User", "Machine"]) editor.write(join("data", kind, "settings.json"), JSON.stringify(all));
+    editor.set(settings);
     await editor.serve();
     editor.browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
     editor.page = await editor.browser.newPage({ viewport: { width: 1200, height: 800 } });
@@ -44,6 +43,12 @@ export class Editor {
     const path = join(this.folder, name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
+  }
+
+  /** Change settings, on top of the usual ones. */
+  set(settings) {
+    const all = JSON.stringify({ ...usual(this.folder), ...settings });
+    for (const kind of ["User", "Machine"]) this.write(join("data", kind, "settings.json"), all);
   }
 
   read(name) {

@@ -4,6 +4,8 @@ import {
   type ClientApp,
   type ClientCapabilities,
   client,
+  type CreateElicitationRequest,
+  type CreateElicitationResponse,
   type CreateTerminalRequest,
   type CreateTerminalResponse,
   methods,
@@ -31,24 +33,27 @@ export interface Terminals {
   release(id: string): void;
 }
 
-/** The conversations: told of every update, asked for every permission. */
+/** The conversations: told of every update, asked whatever a person is asked. */
 export interface Listener {
   update(notification: SessionNotification): void;
   ask(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
+  fill(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>;
 }
 
 export const CAPABILITIES: ClientCapabilities = {
   fs: { readTextFile: true, writeTextFile: true },
   terminal: true,
   session: { notices: {}, compaction: {} },
+  elicitation: { form: {} },
   auth: { terminal: true },
 };
 
 export function clientApp(documents: Documents, terminals: Terminals, listener: Listener): ClientApp {
-  const { session, fs, terminal } = methods.client;
+  const { session, fs, terminal, elicitation } = methods.client;
   return client({ name: "acp-adapter-vscode" })
     .onNotification(session.update, ({ params }) => listener.update(params))
     .onRequest(session.requestPermission, ({ params, signal }) => listener.ask(params, signal))
+    .onRequest(elicitation.create, ({ params, signal }) => listener.fill(params, signal))
     .onRequest(fs.readTextFile, async ({ params }) => ({ content: await documents.read(params) }))
     .onRequest(fs.writeTextFile, ({ params }) => documents.write(params))
     .onRequest(terminal.create, ({ params }) => terminals.create(params))

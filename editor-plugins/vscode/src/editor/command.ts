@@ -3,6 +3,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { CreateTerminalRequest, TerminalExitStatus } from "@agentclientprotocol/sdk/unstable";
 
+/** Milliseconds in which the output of a command that has exited must be here. */
+const LAST_WORDS = 300;
 const POSIX = process.platform !== "win32";
 
 /** A running or ended command. `ended` resolves with its exit, also where it could not be started. */
@@ -35,11 +37,18 @@ export class Command {
         end({ exitCode: 127 });
       });
       this.child.on("close", (exitCode, signal) => end({ exitCode, signal }));
+      // What it leaves in the background may hold its pipes open for ever.
+      this.child.on("exit", (exitCode, signal) => setTimeout(() => end({ exitCode, signal }), LAST_WORDS));
     });
   }
 
   get output(): string {
     return this.kept.toString("utf8");
+  }
+
+  /** The end of the output, up to so many bytes. */
+  tail(bytes: number): string {
+    return this.kept.subarray(-bytes).toString("utf8");
   }
 
   /** End it and all that it has started. */

@@ -8,6 +8,10 @@ import { Command } from "./command";
 
 /** Ended terminals that stay for a person to look at. */
 const KEPT = 8;
+/** Bytes of a command's output that the panel shows. */
+const TAIL = 8000;
+/** Milliseconds for which output is gathered before it is told. */
+const GATHER = 80;
 const CTRL_C = "\x03";
 
 interface Shown {
@@ -16,9 +20,11 @@ interface Shown {
   released: boolean;
 }
 
-/** `heard` is called whenever a terminal has said something. */
+/** `heard` is called after a terminal has said something. */
 export class EditorTerminals implements Terminals {
   private readonly shown = new Map<string, Shown>();
+  private readonly loud = new Set<string>();
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly heard: (id: string) => void) {}
 
@@ -27,7 +33,7 @@ export class EditorTerminals implements Terminals {
     const screen = new Screen(() => this.shown.get(terminalId)?.command.kill());
     const command = new Command(request, (text) => {
       screen.write(text);
-      this.heard(terminalId);
+      this.hear(terminalId);
     });
     const line = request.args?.at(-1) ?? request.command;
     const terminal = window.createTerminal({ name: line.slice(0, 40), pty: screen, iconPath: new ThemeIcon("hubot") });
@@ -35,7 +41,7 @@ export class EditorTerminals implements Terminals {
     screen.write(`$ ${line}\n`);
     void command.ended.then(({ exitCode, signal }) => {
       screen.write(`\n[${signal ?? `exit code ${exitCode}`}]\n`);
-      this.heard(terminalId);
+      this.hear(terminalId);
     });
     return { terminalId };
   };
@@ -61,10 +67,10 @@ export class EditorTerminals implements Terminals {
     }
   };
 
-  /** What a terminal says and whether it still runs; undefined for one that is gone. */
+  /** The end of what a terminal says, and whether it still runs; undefined for one that is gone. */
   look(id: string): { output: string; runs: boolean } | undefined {
     const command = this.shown.get(id)?.command;
-    return command && { output: command.output, runs: !command.exit };
+    return command && { output: command.tail(TAIL), runs: !command.exit };
   }
 
   reveal(id: string): void {
@@ -72,10 +78,20 @@ export class EditorTerminals implements Terminals {
   }
 
   dispose(): void {
+    clearTimeout(this.timer);
     for (const { command, terminal } of this.shown.values()) {
       command.kill();
       terminal.dispose();
     }
+  }
+
+  private hear(id: string): void {
+    this.loud.add(id);
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      for (const each of this.loud) this.heard(each);
+      this.loud.clear();
+    }, GATHER);
   }
 
   private find(id: string): Shown {

@@ -1,7 +1,7 @@
 // The panel's page. Nothing in it runs or loads but the two files of this extension.
 
 export function page(nonce: string, source: string, script: string, style: string): string {
-  const policy = `default-src 'none'; img-src data:; style-src ${source}; script-src 'nonce-${nonce}'`;
+  const policy = `default-src 'none'; img-src data:; style-src ${source}; script-src 'nonce-${nonce}'; form-action 'none'; base-uri 'none'`;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -1,6 +1,6 @@
 // What the extension and its panel tell each other.
 
-import type { Item, Standing } from "../session/items";
+import type { FormValues, Item, Standing } from "../session/items";
 import type { Prompt } from "../session/prompt";
 
 /** All that the panel shows besides the conversation. */
@@ -32,6 +32,8 @@ export type FromPanel =
   | { type: "send"; prompt: Omit<Prompt, "id"> }
   | { type: "stop" }
   | { type: "answer"; callId: string; optionId: string }
+  /** Without values: the person does not want to fill the form in. */
+  | { type: "fill"; id: string; values?: FormValues }
   | { type: "choose"; id: string; value: string }
   | { type: "files"; query: string }
   | { type: "open"; path: string; line?: number }

@@ -10,7 +10,7 @@ import type {
   SessionUpdate,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk/unstable";
-import type { Call, Item, NoticeItem, Speech, Standing } from "./items";
+import type { Call, FormSchema, Item, NoticeItem, Speech, Standing } from "./items";
 
 const SPEAKERS = {
   user_message_chunk: "user",
@@ -72,6 +72,11 @@ export class Conversation {
     const item = this.items.get(`t:${call.toolCallId}`) as Call;
     const { asks: _, ...rest } = item;
     this.put(options ? { ...rest, asks: options } : rest);
+  }
+
+  /** A form to fill in, or what became of it. */
+  form(id: string, message: string, schema: FormSchema, answered: string | undefined): void {
+    this.put({ type: "form", id, message, schema, ...(answered ? { answered } : {}) });
   }
 
   /** The calls that had not ended when their agent did will not. */

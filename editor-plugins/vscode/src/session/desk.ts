@@ -1,6 +1,8 @@
 // The sessions that are open, and the one that the panel shows. Remembers it over a reload and over a crash.
 
 import {
+  type CreateElicitationRequest,
+  type CreateElicitationResponse,
   type ForkSessionRequest,
   type ListSessionsRequest,
   type ListSessionsResponse,
@@ -37,6 +39,8 @@ type Opened = Pick<NewSessionResponse, "modes" | "configOptions">;
 export class Desk implements Listener {
   shown: Session | undefined;
   readonly open = new Map<string, Session>();
+  /** Prompts that were sent to an agent that was lost: whether it has kept them is seen when the session is loaded. */
+  private readonly interrupted = new Map<string, Prompt>();
   private readonly waiting: Record<string, Prompt[]>;
 
   constructor(
@@ -76,6 +80,8 @@ export class Desk implements Listener {
       const opened = await agent.requests.request(methods.agent.session.load, { sessionId: id, ...this.place(), mcpServers: [] });
       session.conversation.introduce(opened);
       session.conversation.standing.title ||= await this.titleOf(id);
+      session.retrieve(this.interrupted.get(id));
+      this.interrupted.delete(id);
     } catch (error) {
       this.open.delete(id);
       throw error;
@@ -123,7 +129,10 @@ export class Desk implements Listener {
 
   /** The agent is gone: what was open has to be loaded again. */
   lose(reason: string): void {
-    for (const session of this.open.values()) session.lose(reason);
+    for (const session of this.open.values()) {
+      if (session.busy && session.current) this.interrupted.set(session.id, session.current);
+      session.lose(reason);
+    }
     this.open.clear();
   }
 
@@ -133,7 +142,12 @@ export class Desk implements Listener {
 
   ask(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
     const session = this.open.get(request.sessionId);
-    return session ? session.ask(request, signal) : Promise.resolve({ outcome: { outcome: "cancelled" } });
+    return session ? session.questions.permission(request, signal) : Promise.resolve({ outcome: { outcome: "cancelled" } });
+  }
+
+  fill(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {
+    const session = "sessionId" in request ? this.open.get(String(request.sessionId)) : undefined;
+    return session ? session.questions.form(request, signal) : Promise.resolve({ action: "cancel" });
   }
 
   /** The title in the list: loading does not tell it. */

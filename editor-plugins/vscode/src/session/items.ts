@@ -3,6 +3,8 @@
 import type {
   AvailableCommand,
   ContentBlock,
+  ElicitationContentValue,
+  ElicitationSchema,
   PermissionOption,
   PlanEntry,
   SessionConfigOption,
@@ -49,7 +51,19 @@ export interface Compaction {
   text: string;
 }
 
-export type Item = Speech | Call | NoticeItem | Compaction;
+/** A form that the agent asks to fill in. `answered`: what became of it. */
+export interface Form {
+  type: "form";
+  id: string;
+  message: string;
+  schema: FormSchema;
+  answered?: string;
+}
+
+export type FormSchema = ElicitationSchema;
+export type FormValues = Record<string, ElicitationContentValue>;
+
+export type Item = Speech | Call | NoticeItem | Compaction | Form;
 
 /** What stands beside the conversation: each is replaced whole when it changes. */
 export interface Standing {

@@ -3,28 +3,26 @@
 import {
   type ContentBlock,
   methods,
-  type RequestPermissionRequest,
-  type RequestPermissionResponse,
   RequestError,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk/unstable";
 import type { Agent } from "../agent/agent";
-import { Conversation } from "./conversation";
+import { Conversation, textOf } from "./conversation";
 import { blocksOf, type Prompt } from "./prompt";
+import { Questions } from "./questions";
 
 const AUTH_REQUIRED = -32000;
-const DISMISSED: RequestPermissionResponse = { outcome: { outcome: "cancelled" } };
-
-type Answer = (response: RequestPermissionResponse) => void;
 
 /** `paused`: the queue waits for a person, because the turn before it was stopped or failed. */
 export class Session {
   readonly conversation = new Conversation();
+  readonly questions = new Questions(this.conversation, () => this.changed());
   readonly queue: Prompt[] = [];
   paused = false;
   needsSetup = false;
+  /** The prompt that was sent last. */
+  current: Prompt | undefined;
   private running = 0;
-  private readonly asking = new Map<string, Answer>();
 
   constructor(
     readonly id: string,
@@ -35,10 +33,6 @@ export class Session {
 
   get busy(): boolean {
     return this.running > 0;
-  }
-
-  get asks(): boolean {
-    return this.asking.size > 0;
   }
 
   update(update: SessionUpdate): void {
@@ -60,7 +54,7 @@ export class Session {
   async stop(): Promise<void> {
     if (!this.busy) return;
     this.paused = true;
-    this.dismiss();
+    this.questions.dismiss();
     await this.agent.requests.notify(methods.agent.session.cancel, { sessionId: this.id });
   }
 
@@ -84,27 +78,6 @@ export class Session {
     await this.next();
   }
 
-  ask(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
-    const { toolCall, options } = request;
-    return new Promise((resolve) => {
-      const answer: Answer = (response) => {
-        this.asking.delete(toolCall.toolCallId);
-        this.conversation.ask(toolCall, undefined);
-        this.changed();
-        resolve(response);
-      };
-      this.asking.set(toolCall.toolCallId, answer);
-      signal.addEventListener("abort", () => this.asking.get(toolCall.toolCallId)?.(DISMISSED), { once: true });
-      this.conversation.ask(toolCall, options);
-      this.changed();
-    });
-  }
-
-  /** A person's choice about a call. */
-  answer(callId: string, optionId: string): void {
-    this.asking.get(callId)?.({ outcome: { outcome: "selected", optionId } });
-  }
-
   /** Set an option of the session. */
   async choose(configId: string, value: string): Promise<void> {
     const { setConfigOption, setMode } = methods.agent.session;
@@ -120,9 +93,20 @@ export class Session {
 
   /** The agent is gone: close what it left open. */
   lose(reason: string): void {
-    this.dismiss();
+    this.questions.dismiss();
     this.conversation.interrupt();
     this.tell(reason);
+  }
+
+  /** A prompt that an earlier agent was sent: if the conversation does not hold it, it waits to be sent again. */
+  retrieve(prompt: Prompt | undefined): void {
+    if (!prompt || prompt.text.startsWith("/")) return;
+    const text = textOf(blocksOf(prompt, this.folder));
+    const isKept = [...this.conversation.items.values()].some((item) => item.type === "user" && textOf(item.content) === text);
+    if (isKept) return;
+    this.queue.unshift(prompt);
+    this.paused = true;
+    this.changed();
   }
 
   /** Say something about the session that is no part of it. */
@@ -131,12 +115,9 @@ export class Session {
     this.changed();
   }
 
-  private dismiss(): void {
-    for (const answer of [...this.asking.values()]) answer(DISMISSED);
-  }
-
   private async turn(prompt: Prompt): Promise<void> {
     const blocks = blocksOf(prompt, this.folder);
+    this.current = prompt;
     this.conversation.say(blocks);
     this.running += 1;
     this.changed();

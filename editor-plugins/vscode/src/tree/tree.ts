@@ -26,7 +26,7 @@ export class SessionsTree implements TreeDataProvider<Element>, Disposable {
 
   /** Look again soon, if anything that the tree shows may have changed. */
   touch(): void {
-    const state = [...this.desk.open.values()].map(({ id, busy, asks, conversation }) => [id, busy, asks, conversation.standing.title]);
+    const state = [...this.desk.open.values()].map(({ id, busy, questions, conversation }) => [id, busy, questions.some, conversation.standing.title]);
     const now = JSON.stringify([this.desk.shown?.id, state]);
     if (now !== this.seen) this.refresh();
     this.seen = now;
@@ -84,13 +84,13 @@ export class SessionsTree implements TreeDataProvider<Element>, Disposable {
 
   private told({ info }: Node): string {
     const open = this.desk.open.get(info.sessionId);
-    const state = open?.asks ? "asks" : open?.busy ? "works" : this.desk.shown?.id === info.sessionId ? "shown" : "";
+    const state = open?.questions.some ? "asks" : open?.busy ? "works" : this.desk.shown?.id === info.sessionId ? "shown" : "";
     return [state, age(info.updatedAt, Date.now())].filter(Boolean).join(" · ");
   }
 
   private icon({ info, parent }: Node): ThemeIcon {
     const open = this.desk.open.get(info.sessionId);
-    if (open?.asks) return new ThemeIcon("question");
+    if (open?.questions.some) return new ThemeIcon("question");
     if (open?.busy) return new ThemeIcon("sync~spin");
     if (this.desk.shown?.id === info.sessionId) return new ThemeIcon("arrow-small-right");
     return new ThemeIcon(parent || info._meta?.parentSessionId ? "git-branch" : "comment");

@@ -1,28 +1,13 @@
-// What may follow a `/` or an `@`: a list below the prompt, by the pattern of an ARIA combobox.
+// What may follow a `/` or an `@`: a list below the prompt, of which a screen reader hears the chosen line.
 
 import { h } from "./dom";
+import { wordAt } from "./word";
 
 export interface Choice {
   /** What takes the place of the typed word. */
   value: string;
   label: string;
   detail?: string;
-}
-
-/** The word under the cursor that can be completed, and where it begins. */
-export interface Word {
-  sign: "/" | "@";
-  text: string;
-  from: number;
-}
-
-/** A slash counts at the beginning of the prompt only, an at sign after any blank. */
-export function wordAt(text: string, cursor: number): Word | undefined {
-  const before = text.slice(0, cursor);
-  const slash = /^\/(\S*)$/.exec(before);
-  if (slash) return { sign: "/", text: slash[1] ?? "", from: 0 };
-  const at = /(?:^|\s)@(\S*)$/.exec(before);
-  return at ? { sign: "@", text: at[1] ?? "", from: cursor - (at[1]?.length ?? 0) - 1 } : undefined;
 }
 
 export class Completion {
@@ -34,7 +19,7 @@ export class Completion {
     private readonly input: HTMLTextAreaElement,
     private readonly accept: (choice: Choice) => void,
   ) {
-    for (const [name, value] of Object.entries({ "aria-autocomplete": "list", "aria-controls": "completion", "aria-expanded": "false", role: "combobox" })) {
+    for (const [name, value] of Object.entries({ "aria-autocomplete": "list", "aria-controls": "completion", "aria-haspopup": "listbox" })) {
       input.setAttribute(name, value);
     }
   }
@@ -47,7 +32,6 @@ export class Completion {
     this.choices = choices;
     this.at = 0;
     this.element.hidden = choices.length === 0;
-    this.input.setAttribute("aria-expanded", String(this.isOpen));
     this.draw();
   }
 

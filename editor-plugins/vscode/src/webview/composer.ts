@@ -2,10 +2,11 @@
 
 import type { View } from "../panel/messages";
 import { alert } from "./announce";
-import { type Choice, Completion, wordAt } from "./completion";
+import { type Choice, Completion } from "./completion";
 import { button, h } from "./dom";
 import { remember, remembered, tell } from "./host";
 import { Pictures } from "./pictures";
+import { wordAt } from "./word";
 
 const input = h("textarea", { id: "prompt", rows: 1, "aria-label": "Prompt", placeholder: "Ask anything. @ names a file, / a command." });
 const pictures = new Pictures();

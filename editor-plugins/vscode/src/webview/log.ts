@@ -4,6 +4,7 @@ import type { Item } from "../session/items";
 import { alert } from "./announce";
 import { drawCall } from "./call";
 import { h, replace } from "./dom";
+import { drawForm } from "./form";
 import { drawSpeech } from "./speech";
 
 /** Pixels from the end that still count as the end. */
@@ -54,15 +55,21 @@ function put(item: Item): void {
   else log.append(next);
   drawn.set(item.id, next);
   if (item.type === "answer") lastAnswer = next.textContent ?? "";
-  if (item.type === "call" && item.asks && !asked.has(item.id)) {
-    asked.add(item.id);
-    alert(`The agent asks for permission: ${item.title}`);
-  }
+  const question = questionOf(item);
+  if (question && !asked.has(item.id)) alert(question);
+  if (question) asked.add(item.id);
+}
+
+function questionOf(item: Item): string | undefined {
+  if (item.type === "call" && item.asks) return `The agent asks for permission: ${item.title}`;
+  if (item.type === "form" && !item.answered) return `The agent asks: ${item.message}`;
+  return undefined;
 }
 
 function draw(item: Item): HTMLElement {
   if (item.type === "call") return drawCall(item);
   if (item.type === "notice") return h("div", { class: `notice ${item.severity}` }, h("strong", {}, item.title), item.description && ` ${item.description}`);
+  if (item.type === "form") return drawForm(item);
   if (item.type === "compaction") return drawCompaction(item.status, item.text);
   return drawSpeech(item, branches);
 }

@@ -2,6 +2,7 @@
 
 import { button, h } from "./dom";
 import { tell } from "./host";
+import { plain } from "./plain";
 
 const TAIL = 2000;
 
@@ -22,14 +23,4 @@ export function hear(id: string, output: string): void {
     screen.textContent = text;
     screen.scrollTop = screen.scrollHeight;
   }
-}
-
-/** Without what moves a terminal's cursor or colours its text. */
-export function plain(text: string): string {
-  return text
-    .replace(/\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)/g, "")
-    .replace(/\x1b[[(][0-?]*[ -/]*[@-~]/g, "")
-    .replace(/\r\n/g, "\n")
-    .replace(/[^\n]*\r(?!\n)/g, "")
-    .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, "");
 }
