@@ -31,6 +31,8 @@ from acp_adapter.transcript import Message, ToolCall, new_id
 
 log = logging.getLogger(__name__)
 
+CANCELLED = "The user cancelled this call before it was done."
+
 Emit = Callable[[TurnEvent], None]
 
 
@@ -155,7 +157,8 @@ class AnnouncedCall:
         try:
             result = self._hopeless or await self._or_failure(self._permitted())
         except asyncio.CancelledError:
-            await self._close(ToolResult("The user cancelled this call before it was done.", failed=True))
+            done = self._context.so_far[-1:] or [ToolResult("")]
+            await self._close(evolve(done[0], text=CANCELLED, failed=True))
             raise
         return await self._close(result or ToolResult(""))
 

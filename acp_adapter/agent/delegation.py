@@ -93,10 +93,14 @@ class DelegateTask:
             try:
                 stop = await helper.run_turn(Message("user", args["task"]))
             except AcpAdapterError as fault:
-                raise ToolError(f"The helper failed: {fault.message} What it did is in session {helper_id}.") from fault
+                return await self._report(helper, story, f"The helper failed: {fault.message}", failed=True)
+            except asyncio.CancelledError:
+                ctx.so_far.append(await self._report(helper, story))
+                raise
             finally:
                 self.parent.context.spend(helper.context.cost)
-            return await self._report(helper, stop, story)
+            note = "" if stop == "end_turn" else f"[The helper ended with {stop}; its report may be incomplete.]"
+            return await self._report(helper, story, note)
 
     async def _session(self, ctx: ToolContext) -> str:
         """A delegate session of the node in which the parent's conversation goes on."""
@@ -143,14 +147,20 @@ class DelegateTask:
         tools = self.parent.tools
         return {name: tool for name, tool in tools.items() if ACTIONS.get(name) == "read" or name in BESIDE}
 
-    async def _report(self, helper: AIAgent, stop: str, story: _Story) -> ToolResult:
-        trace = [asdict(call) for call in await self.ledger(SessionDB.tool_trace, helper.workspace.session_id)]
-        last = helper.transcript.messages[-1]
-        said = last.text() if last.role == "assistant" else ""
-        note = "" if stop == "end_turn" else f"[The helper ended with {stop}; its report may be incomplete.]"
+    async def _report(self, helper: AIAgent, story: _Story, note: str = "", *, failed: bool = False) -> ToolResult:
+        """What it said and did, however it ended: its trace is kept with the call."""
+        said = "".join(each.text() for each in helper.transcript.messages[-1:] if each.role == "assistant")
         report = "\n\n".join(part for part in (said, note) if part)
-        raw = {"session_id": helper.workspace.session_id, "tool_trace": trace}
-        return ToolResult(report, failed=not said, shown=[*story.shown(), shown.text(report)], raw_output=raw)
+        raw = {"session_id": helper.workspace.session_id, "tool_trace": await self._trace(helper)}
+        content = [*story.shown(), *([shown.text(report)] if report else [])]
+        return ToolResult(report, failed=failed or not said, shown=content, raw_output=raw)
+
+    async def _trace(self, helper: AIAgent) -> list[dict[str, Any]]:
+        """Each of its calls with name, status, sizes and duration; what the ledger does not have is not in it."""
+        try:
+            return [asdict(call) for call in await self.ledger(SessionDB.tool_trace, helper.workspace.session_id)]
+        except LedgerError:
+            return []
 
 
 @define(eq=False)

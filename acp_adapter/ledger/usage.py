@@ -28,6 +28,17 @@ class Spent:
     day_cost: float
 
 
+@frozen
+class Beside:
+    """Model calls that a conversation had made beside its own: by its helpers, and for names, summaries and the like.
+    Tokens are prompts and answers together."""
+
+    helper_calls: int
+    helper_tokens: int
+    small_calls: int
+    small_tokens: int
+
+
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 
 _COUNT_MESSAGES = """
@@ -99,6 +110,21 @@ def spent(sql: sqlite3.Connection, session_id: str) -> Spent:
         FROM session_model_usage WHERE session_id IN ({", ".join("?" * len(nodes))})"""
     day = sql.execute("SELECT tokens, cost FROM daily_usage WHERE day = ?", (_today(),)).fetchone()
     return Spent(*sql.execute(totals, nodes).fetchone(), *(day or (0, 0.0)))
+
+
+def beside(sql: sqlite3.Connection, session_id: str) -> Beside:
+    """See `SessionDB.beside`."""
+    nodes = tree.chain(sql, session_id)
+    helpers = [helper for node in nodes for helper in tree.children(sql, node, "delegate")]
+    return Beside(*_calls(sql, helpers, "1"), *_calls(sql, nodes, "task != ''"))
+
+
+def _calls(sql: sqlite3.Connection, nodes: Sequence[str], which: str) -> tuple[int, int]:
+    """How many model calls these nodes made, and their tokens."""
+    totals = f"""SELECT coalesce(sum(api_call_count), 0), coalesce(sum({_ALL_TOKENS}), 0)
+        FROM session_model_usage WHERE {which} AND session_id IN ({", ".join("?" * len(nodes))})"""
+    calls, tokens = sql.execute(totals, nodes).fetchone()
+    return calls, tokens
 
 
 def _count_calls(

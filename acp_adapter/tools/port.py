@@ -155,6 +155,7 @@ class ToolContext:
     `session_id` owns the children that a command leaves in the background. `intent` and `run` of one call share one
     context: `resolved` holds what each path argument led to when the intent was stated, and `run` works nowhere else.
     `hides` tells whether a rule refuses the file, so that a search must not show what is in it.
+    `so_far` takes what there is to show of a call that is cancelled, the last of it counts.
     `outputs` is a private folder of the session in which output beyond what a result holds may be kept. `history`
     keeps what is changed, None where nothing is to be kept.
     """
@@ -171,6 +172,7 @@ class ToolContext:
     resolved: dict[str, Path] = field(factory=dict)
     hides: Callable[[Path], bool] = lambda path: False
     outputs: Path | None = None
+    so_far: list[ToolResult] = field(factory=list)
     history: FileHistory | None = None
 
 

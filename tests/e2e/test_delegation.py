@@ -55,6 +55,28 @@ async def test_helpers_work_at_the_same_time_and_each_gets_its_own_report(lab: L
     assert lab.model.requests[-1].texts("tool") == [f"report {n}" for n in range(3)]
 
 
+async def test_three_calls_of_one_name_at_once_are_each_traced_for_what_they_were(lab: Lab) -> None:
+    sizes = {"small.txt": 10, "large.txt": 3000}
+    for name, size in sizes.items():
+        (lab.project / name).write_text("x" * size, "utf-8")
+    paths = ["large.txt", "missing.txt", "small.txt"]
+    look = C("h1", READ, {"path": paths[0]}) + C("h2", READ, {"path": paths[1]}) + C("h3", READ, {"path": paths[2]})
+    lab.model.add(C("c1", DELEGATE, {"task": "look at all"}).when("go"))
+    lab.model.add(look.when("look at all"), T("seen").when("look at all"), T("ok").when("go"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    turn = await client.prompt(session, "go")
+    trace = {each["call_id"]: each for each in turn.call("c1")["rawOutput"]["tool_trace"]}
+    assert [trace[f"h{n}"]["status"] for n in (1, 2, 3)] == ["completed", "failed", "completed"]
+    assert {each["name"] for each in trace.values()} == {READ}
+    given = [len(json.dumps({"path": path})) for path in paths]
+    assert [trace[f"h{n}"]["argument_bytes"] for n in (1, 2, 3)] == given
+    assert [trace[f"h{n}"]["result_bytes"] for n in (1, 3)] == [3000, 10]
+    assert all(each["duration"] >= 0 for each in trace.values())
+    kept = [json.loads(details) for (details,) in lab.query("SELECT details FROM message_details")]
+    assert [each["rawOutput"]["tool_trace"] for each in kept if "rawOutput" in each] == [list(trace.values())]
+
+
 async def test_a_helper_changes_and_asks_nothing_whatever_the_mode(lab: Lab) -> None:
     lab.model.add(C("c1", DELEGATE, {"task": "break things"}).when("go"))
     lab.model.add(
@@ -87,12 +109,38 @@ async def test_a_cancel_stops_the_helper_and_the_session_goes_on(lab: Lab) -> No
     assert (await client.prompt(session, "next")).text == "here"
 
 
-async def test_a_helper_whose_model_fails_is_a_failed_call_and_the_turn_goes_on(lab: Lab) -> None:
-    lab.model.add(C("c1", DELEGATE, {"task": "say nothing"}).when("go"), T("").when("say nothing"), T("so").when("go"))
+async def test_what_a_helper_did_is_kept_with_its_call_however_it_ends(lab: Lab) -> None:
+    lab.model.add(C("c1", DELEGATE, {"task": "look, then fail"}).when("go"))
+    look = C("h1", READ, {"path": "missing.py"}).when("look, then fail")
+    lab.model.add(look, T("").when("look, then fail"), T("so").when("go"))
     client = await lab.start()
-    turn = await client.prompt(await client.new(lab.project), "go")
-    assert (turn.text, turn.call("c1")["status"]) == ("so", "failed")
+    session = await client.new(lab.project)
+    failed = await client.prompt(session, "go")
+    assert (failed.text, failed.call("c1")["status"]) == ("so", "failed")
     assert "The helper failed" in lab.model.requests[-1].texts("tool")[0]
+    lab.model.add(C("c2", DELEGATE, {"task": "look, then hang"}).when("again"))
+    lab.model.add(C("h2", READ, {"path": "none.py"}).when("look, then hang"), HANG.when("look, then hang"))
+    cancelled = await client.begin_prompt(session, "again")
+    await asyncio.to_thread(lab.model.wait_for_requests, 7)
+    assert await cancelled.cancel() == "cancelled"
+    assert "cancelled this call" in lab.query("SELECT content FROM messages ORDER BY id DESC LIMIT 1")[0][0]
+    for turn, call, inner in ((failed, "c1", "h1"), (cancelled, "c2", "h2")):
+        raw = turn.call(call)["rawOutput"]
+        assert [each["call_id"] for each in raw["tool_trace"]] == [inner]
+        assert raw["session_id"] in json.dumps(lab.query("SELECT id FROM sessions"))
+        assert "Read" in json.dumps(turn.call(call)["content"])
+
+
+async def test_usage_tells_what_helpers_used_beside_the_conversation(lab: Lab) -> None:
+    lab.model.add(C("c1", DELEGATE, {"task": "look"}).when("go"), T("report").when("look"), T("ok").when("go"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    assert "beside" not in (await client.prompt(session, "/usage")).text
+    await client.prompt(session, "go")
+    told = (await client.prompt(session, "/usage")).text
+    helpers_of = "JOIN sessions s ON s.id = u.session_id WHERE s.parent_session_id IS NOT NULL"
+    used = lab.query(f"SELECT sum(u.input_tokens + u.output_tokens) FROM session_model_usage u {helpers_of}")[0][0]
+    assert "- model calls: 2" in told and f"- beside that, helpers: 1 model calls, {used} tokens" in told
 
 
 async def test_what_helpers_use_counts_towards_the_budget_of_their_session(lab: Lab) -> None:

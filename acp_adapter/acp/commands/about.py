@@ -27,7 +27,15 @@ async def show_usage(asked: Asked) -> StopReason:
         f"- cost: ${spent.session_cost:,.4f}, today in all sessions ${spent.day_cost:,.4f} (where prices are known)",
         f"- messages: {total.message_count:,}, tool calls: {total.tool_call_count:,}",
     ]
+    beside = await asked.services.ledger(SessionDB.beside, asked.session.id)
+    rows += _beside("helpers", beside.helper_calls, beside.helper_tokens)
+    rows += _beside("names and summaries", beside.small_calls, beside.small_tokens)
     return await asked.say("\n".join(["This session so far:", "", *rows]))
+
+
+def _beside(who: str, calls: int, tokens: int) -> list[str]:
+    """A line about calls that are no part of the conversation, where there were any."""
+    return [f"- beside that, {who}: {calls:,} model calls, {tokens:,} tokens"] if calls else []
 
 
 async def show_tools(asked: Asked) -> StopReason:

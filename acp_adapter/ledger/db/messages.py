@@ -9,7 +9,7 @@ from acp_adapter.ledger import drafts, history, trace, tree, trimming
 from acp_adapter.ledger import usage as usages
 from acp_adapter.ledger.db.access import Access, reads
 from acp_adapter.ledger.trace import TracedCall
-from acp_adapter.ledger.usage import Spent
+from acp_adapter.ledger.usage import Beside, Spent
 from acp_adapter.transcript import Message, Usage
 
 
@@ -53,6 +53,10 @@ class Messages(Access):
     def spent(self, session_id: str) -> Spent:
         """What the conversation and this day have cost so far. Under a millisecond, for a look before each call."""
         return self._read(lambda sql: usages.spent(sql, session_id))
+
+    def beside(self, session_id: str) -> Beside:
+        """What the conversation's helpers and small calls have used so far."""
+        return self._read(lambda sql: usages.beside(sql, session_id))
 
     def save_draft(self, session_id: str, message: Message) -> None:
         """Keep a message that is still being streamed, apart from the history. See `recover`."""
