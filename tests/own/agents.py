@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import time
@@ -88,6 +89,7 @@ def blocks(turn: Turn) -> Iterator[str]:
 async def blocks_in_a_coroutine(turn: Turn) -> str:
     """What an author should not do. It holds up agents of the same process, and nothing else."""
     end = time.monotonic() + 30
+    Path(turn.cwd, "blocked").touch()
     while not Path(turn.cwd, turn.prompt).exists() and time.monotonic() < end:
         time.sleep(0.01)
     return "done"
@@ -163,3 +165,37 @@ def makes_nothing() -> Any:
 
 def leaves() -> Any:
     sys.exit(3)
+
+
+async def plays(turn: Turn) -> None:
+    """What the prompt says, as JSON: each step is a word and, for `together`, the steps that run at once."""
+
+    async def together(*rest: Any) -> None:
+        await asyncio.gather(*(step(*each) for each in rest))
+
+    async def own() -> None:
+        async with turn.tool("own", {"n": 1}, id="same") as call:
+            await turn.say("inside ")
+            call.result = "result"
+
+    async def keep() -> None:
+        turn.keep({"kept": True})
+        await turn.say(Usage(1, 1))
+
+    steps: dict[str, Any] = {
+        "together": together,
+        "say": lambda: turn.say("said "),
+        "think": lambda: turn.say(Thought("thought ")),
+        "ours": lambda: turn.call_tool("list_directory", {"path": "."}, id="same"),
+        "own": own,
+        "asks": lambda: turn.ask_permission("ask"),
+        "plan": lambda: turn.say(Plan(["a step"])),
+        "left": lambda: turn.tool("left open").begin(),
+        "keep": keep,
+    }
+
+    async def step(word: str, *rest: Any) -> None:
+        await steps[word](*rest)
+
+    for each in json.loads(turn.prompt):
+        await step(*each)

@@ -242,6 +242,7 @@ async def test_an_agent_that_blocks_does_not_freeze_the_wire(host: Host, lab: La
     client = await host.start("blocks_in_a_coroutine")
     session = await client.new(lab.project)
     turn = await client.begin_prompt(session, "go")
+    await client.until((lab.project / "blocked").exists, "the agent that blocks")
     listed = await client.request("session/list", {})
     assert [row["sessionId"] for row in listed["sessions"]] == [session]
     assert await turn.cancel() == "cancelled"
@@ -318,7 +319,7 @@ async def test_the_process_ends_although_an_agent_does_not(host: Host, lab: Lab)
     client = await host.start("blocks_in_a_coroutine")
     session = await client.new(lab.project)
     await client.begin_prompt(session, "never there")
-    await client.until(lambda: lab.count("messages"), "the prompt in the ledger")
+    await client.until((lab.project / "blocked").exists, "the agent that blocks")
     client.eof()
     assert await client.ended(5) == 0
     await asyncio.sleep(0)
