@@ -14,12 +14,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from acp_adapter.acp.answering import agent_of
 from acp_adapter.acp.chosen_model import ChosenModel
 from acp_adapter.acp.client import EditorClient
 from acp_adapter.acp.lease import leased
+from acp_adapter.acp.prompting import answer, catch_up, with_links_read
 from acp_adapter.acp.services import Services
 from acp_adapter.acp.titles import Title
 from acp_adapter.acp.turns import Turn, Turns
@@ -28,14 +29,10 @@ from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.calls import Emit, Workspace
 from acp_adapter.agent.checkpoints import Checkpoints
 from acp_adapter.agent.events import ModeChanged, Noticed, TextChunk, UsageChanged
-from acp_adapter.agent.expansion import attachments, expanded
-from acp_adapter.agent.loop import AIAgent
 from acp_adapter.agent.models import Wanted
 from acp_adapter.agent.permissions import Mode
-from acp_adapter.agent.projection import events_since
-from acp_adapter.agent.questions import answering
 from acp_adapter.agent.room import Failed
-from acp_adapter.errors import AuthRequired, BudgetSpent, InvalidParams, LedgerError, LedgerUnavailable
+from acp_adapter.errors import InvalidParams, LedgerError
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.own.turn import Agent as Function
 from acp_adapter.tools.mcp.servers import McpServer, merged
@@ -85,7 +82,7 @@ class SessionState:
         self.turns = Turns(self._alone)
         self.chosen.changed = lambda: self.options_changed()
         self.agent, self._extra = agent_of(self)
-        self.agent.tools = self._tools()
+        self.agent.tools = self.tools()
 
     @property
     def waiting(self) -> list[Message]:
@@ -137,7 +134,7 @@ class SessionState:
         await self.chosen.check_media(content)
         message = Message(role="user", content=content, api_content=sent)
         async with self.agent.keeping(message):
-            message = await self._expanded(message)
+            message = await with_links_read(message, self.workspace)
         if not await self.agent.steer(message):
             return await self._in_turn(message)
         if not self.agent.is_speaking:
@@ -229,7 +226,7 @@ class SessionState:
 
         async def work(turn: Turn) -> StopReason:
             gone = await self.undo()
-            return await self._answer(turn, Message(role="user", content=gone.content, api_content=gone.api_content))
+            return await answer(self, turn, Message("user", gone.content, api_content=gone.api_content))
 
         return await self.turns.take(work)
 
@@ -255,7 +252,7 @@ class SessionState:
             self._waiting.pop(prompt.id, None)
             if held:
                 await held
-            return await self._answer(turn, prompt)
+            return await answer(self, turn, prompt)
 
         try:
             return await self.turns.take(work)
@@ -267,84 +264,12 @@ class SessionState:
         with contextlib.suppress(LedgerError):
             await self.transcript.hold(prompt)
 
-    async def _answer(self, turn: Turn, unread: Message) -> StopReason:
-        async with self.agent.listening():
-            await self.title.take_first_words(unread)
-            await self._store_instructions()
-            if turn.cancelled:
-                await self.agent.keep(unread)
-                return "cancelled"
-            turn.run()
-            async with self.agent.keeping(unread):
-                await self._equip()
-                prompt = await self._expanded(answering(unread, self.history[-1] if self.history else None))
-            self._greet()
-            try:
-                stop = await self.agent.run_turn(prompt)
-            except AuthRequired as missing:
-                self.emit(TextChunk(new_id(), missing.message))
-                raise
-            if stop == "end_turn" and self.services.config.titles:
-                await self._improve_title(prompt)
-            return stop
-
-    async def _improve_title(self, prompt: Message) -> None:
-        """Only where there is a model that may be asked."""
-        if not isinstance(self.agent, AIAgent):
-            return
-        provider = await self.chosen.provider()
-        with contextlib.suppress(BudgetSpent):
-            await self.budget.check()
-            self.title.improve(prompt, self.history[-1], provider, self.agent.context.charge(provider))
-
-    async def _equip(self) -> None:
-        """Give the turn the tools of the MCP servers that are there."""
-        await self.servers.settled()
-        self.agent.tools = self._tools()
-        self.greetings += [Noticed("warning", news) for news in self.servers.news()]
-        if not self.is_compared:
-            self.is_compared = True
-            warning = await self.checkpoints.warning()
-            self.greetings += [warning] if warning else []
-
-    def _tools(self) -> Mapping[str, Tool]:
+    def tools(self) -> Mapping[str, Tool]:
+        """All that a turn may use now: the agent's own, and those of the MCP servers that are there."""
         return {**self.services.tools, **self._extra, **self.servers.tools()}
-
-    def _greet(self) -> None:
-        """Say what had to wait for a turn: outside of one, an editor may not show it."""
-        for notice in self.greetings:
-            self.emit(notice)
-        self.greetings.clear()
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         async with leased(self.services.ledger, self.id, self.services.lease_beat):
-            await self._catch_up()
+            await catch_up(self)
             yield
-
-    async def _catch_up(self) -> None:
-        """Take in what another process appended, rewound, compacted or trimmed since the last look, and show it."""
-        known = [message for message in self.transcript.messages if message.row is not None]
-        try:
-            changed = await self.services.ledger(SessionDB.conversation_if_changed, self.id, known)
-            if changed is not None and not self.transcript.unsaved:
-                same = {message.row: message for message in known}
-                # What is as it was stays the same object: much is remembered of each, as its encoding.
-                self.transcript.messages = [same[m.row] if m == same.get(m.row) else m for m in changed]
-                for event in events_since(changed, {message.row for message in known if message.row}):
-                    self.emit(event)
-        except LedgerUnavailable as fault:
-            log.warning("%s goes on without a look at the ledger: %s", self.id, fault)
-
-    async def _expanded(self, prompt: Message) -> Message:
-        """With what the model is sent in place of links."""
-        meant = prompt.content if prompt.api_content is None else prompt.api_content
-        sent = await expanded(meant, attachments(self.workspace))
-        return prompt if sent is None else evolve(prompt, api_content=sent)
-
-    async def _store_instructions(self) -> None:
-        """Keep the system prompt as a snapshot, where the ledger has none of this session yet."""
-        if not self.is_instructed:
-            with contextlib.suppress(LedgerError):
-                await self.services.ledger(SessionDB.update_session, self.id, system_prompt=self.system_prompt)
-                self.is_instructed = True
