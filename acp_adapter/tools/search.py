@@ -66,6 +66,7 @@ class Glob:
         if not path.is_dir():
             raise ToolError(f"There is no folder {shown(path, ctx)}.")
         found, all_seen = await _matching(path, glob, ctx)
+        permitted("pattern", folder, ctx)  # as in Grep
         notes = [] if all_seen else [f"[Only the first {SCANNED:,} files were looked at. Name a folder.]"]
         if len(found) > FILES:
             notes.append(f"[{len(found) - FILES} more files are left out. Use a narrower pattern.]")
@@ -99,6 +100,7 @@ class Grep:
             raise ToolError("pattern must be a regular expression, not empty and without NUL characters.")
         found = _Found(ctx)
         await ripgrep.grep(args["pattern"], path, args.get("ignore_case", False), found.take, ctx)
+        permitted("path", args.get("path", "."), ctx)  # another program has searched by the path: is it still the same?
         return ToolResult(found.text() or "[No line matches.]", locations=found.locations)
 
 

@@ -182,6 +182,18 @@ async def test_the_typescript_sdk_s_client_runs_a_whole_session(lab: Lab, node: 
     assert len(seen["permissions"]) == 2
 
 
+async def test_the_typescript_sdk_fills_in_the_form_of_a_question(lab: Lab, node: str) -> None:
+    lab.model.add(C("q1", "ask_user", {"question": "Which?", "options": ["Postgres", "SQLite"]}), T("SQLite it is"))
+    hello = opening()
+    hello[1]["clientCapabilities"] = {"elicitation": {"form": {}}}
+    place = {"cwd": str(lab.project), "mcpServers": []}
+    words = [{"type": "text", "text": "go"}]
+    steps = [["session/new", place], ["session/prompt", {"sessionId": "$SESSION", "prompt": words}]]
+    seen = await typescript(lab, node, hello, *steps)
+    assert seen["results"][2]["result"]["stopReason"] == "end_turn"
+    assert lab.model.requests[-1].texts("tool") == ["The user answered: SQLite"]
+
+
 async def test_a_session_of_the_raw_client_goes_on_in_typescript(lab: Lab, node: str) -> None:
     lab.model.add(T("from raw"), T("from TypeScript"))
     raw = await lab.start()

@@ -7,11 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acp_adapter.errors import ToolError
-from acp_adapter.tools import disk
+from acp_adapter.tools import disk, ripgrep
 from acp_adapter.tools.folder import Folder, held
 from tests.tools.bench import Bench
 
@@ -116,6 +117,20 @@ async def test_a_tool_that_was_permitted_one_place_works_in_no_other(
     monkeypatch.setattr(disk, "write", swapped_before)
     assert MOVED in await bench.refused("write_file", path="inner/a.txt", content="evil\n")
     assert (outside / "a.txt").read_text() == "secret\n"
+
+
+@pytest.mark.parametrize("tool", ["grep", "glob"])
+async def test_what_a_search_found_behind_a_link_that_came_meanwhile_is_not_told(
+    bench: Bench, inner: Path, outside: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    search = getattr(ripgrep, "grep" if tool == "grep" else "files")
+
+    async def swapped_before(*args: Any) -> None:
+        swap(inner, outside)
+        await search(*args)
+
+    monkeypatch.setattr(ripgrep, search.__name__, swapped_before)
+    assert MOVED in await bench.refused(tool, path="inner", pattern="secret" if tool == "grep" else "*.txt")
 
 
 def test_another_program_that_swaps_all_the_time_gains_nothing(inner: Path, outside: Path) -> None:

@@ -30,6 +30,10 @@ const app = client({ name: "acp-adapter-test-client" })
     permissions.push(params.toolCall);
     const option = params.options.find(({ kind }) => kind === "allow_once");
     return { outcome: { outcome: "selected", optionId: option.optionId } };
+  })
+  .onRequest(methods.client.elicitation.create, ({ params }) => {
+    const [[field, { oneOf }]] = Object.entries(params.requestedSchema.properties);
+    return { action: "accept", content: { [field]: oneOf.at(-1).const } };
   });
 
 const filled = (params) => JSON.parse(JSON.stringify(params ?? {}).replaceAll("$SESSION", session ?? ""));
