@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -34,8 +35,8 @@ INIT = """\
 vim.opt.runtimepath:prepend({plugins})
 vim.o.swapfile = false
 vim.o.shada = ""
-require("acp_adapter").setup(vim.json.decode({settings}))
 """
+SETUP = 'require("acp_adapter").setup(vim.json.decode({settings}))\n'
 
 
 def found_nvim() -> str | None:
@@ -60,7 +61,8 @@ class WaitedInVain(AssertionError):
 
 @define
 class Nvim:
-    """One Neovim in `cwd`. `settings` go to the plugin's `setup`; `plugins` are more folders for the runtimepath."""
+    """One Neovim in `cwd`. `settings` go to the plugin's `setup`, which is not called where
+    `command` is None; `plugins` are more folders for the runtimepath."""
 
     program: str
     env: Mapping[str, str]
@@ -84,9 +86,10 @@ class Nvim:
         """Neovim's command line, with an init file of its own and a socket to be driven by."""
         self.folder.mkdir(parents=True, exist_ok=True)
         init = self.folder / "init.lua"
-        settings = json.dumps({"command": AGENT, **self.settings})
+        settings = {"command": AGENT, **self.settings}
         folders = "{" + ", ".join(_lua(str(folder)) for folder in [PLUGIN, *self.plugins]) + "}"
-        init.write_text(INIT.format(plugins=folders, settings=_lua(settings)))
+        setup = SETUP.format(settings=_lua(json.dumps(settings))) if settings["command"] else ""
+        init.write_text(INIT.format(plugins=folders) + setup)
         return [self.program, "--clean", "-u", str(init), "--listen", self.socket]
 
     @property
@@ -149,14 +152,16 @@ class Nvim:
 
     def story(self) -> str:
         try:
-            return f"--- panel\n{self.page()}\n--- messages\n{self.messages()}"
+            at = self.lua("vim.api.nvim_get_mode().mode .. ' in ' .. vim.fn.bufname()")
+            return f"--- panel\n{self.page()}\n--- {at}, messages\n{self.messages()}"
         except (subprocess.SubprocessError, ValueError, OSError, TypeError) as fault:
             return f"(nothing more to be had: {fault}) " + (self.folder / "stderr").read_text(errors="replace")
 
     # The end.
 
     def quit(self) -> None:
-        self.keys("<C-\\><C-n>:qa!<CR>")
+        with contextlib.suppress(subprocess.SubprocessError):  # gone before it could answer
+            self.keys("<C-\\><C-n>:qa!<CR>")
         self.ended()
 
     def ended(self) -> None:

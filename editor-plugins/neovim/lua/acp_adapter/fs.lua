@@ -24,19 +24,31 @@ local function buffer_of(path)
   end
 end
 
---- Take in what changed on disk. Returns true where the buffer has changes of its own too: only the user can decide.
-local function conflicts(buffer)
-  local conflict = false
+-- Buffers with changes of their own whose file has changed on disk too. Neovim notices that only once.
+local conflicts = {}
+
+vim.api.nvim_create_autocmd("FileChangedShellPost", {
+  callback = function(event)
+    conflicts[event.buf] = vim.bo[event.buf].modified or nil
+  end,
+})
+vim.api.nvim_create_autocmd({ "BufWritePost", "BufReadPost", "BufUnload" }, {
+  callback = function(event)
+    conflicts[event.buf] = nil
+  end,
+})
+
+--- Take in what changed on disk, unless the buffer has changes of its own: what to keep then is the user's to say.
+local function refresh(buffer)
   local autocmd = vim.api.nvim_create_autocmd("FileChangedShell", {
     buffer = buffer,
     callback = function()
-      conflict = conflict or vim.v.fcs_reason == "conflict"
+      conflicts[buffer] = conflicts[buffer] or vim.v.fcs_reason == "conflict" or nil
       vim.v.fcs_choice = vim.v.fcs_reason == "changed" and "reload" or ""
     end,
   })
   vim.cmd.checktime({ args = { tostring(buffer) }, mods = { silent = true } })
   vim.api.nvim_del_autocmd(autocmd)
-  return conflict
 end
 
 local function newline(buffer)
@@ -100,7 +112,7 @@ client.handlers["fs/read_text_file"] = function(params, reply)
   if not buffer then
     return refuse(reply, NOT_FOUND, params.path, "is not open in Neovim")
   end
-  conflicts(buffer)
+  refresh(buffer)
   local text = M.text(buffer)
   if not text then
     return refuse(reply, FAILED, params.path, "is open in Neovim, but is not text in UTF-8")
@@ -114,13 +126,10 @@ client.handlers["fs/write_text_file"] = function(params, reply)
     return refuse(reply, NOT_FOUND, params.path, "is not open in Neovim")
   elseif vim.bo[buffer].readonly or not vim.bo[buffer].modifiable then
     return refuse(reply, FAILED, params.path, "is read-only in Neovim")
-  elseif conflicts(buffer) then
-    return refuse(
-      reply,
-      FAILED,
-      params.path,
-      "has changed on disk and has unsaved changes in Neovim: save or reload it"
-    )
+  end
+  refresh(buffer)
+  if conflicts[buffer] then
+    return refuse(reply, FAILED, params.path, "has changed on disk and has unsaved changes here: save or reload it")
   end
   put(buffer, params.content)
   local ok, fault = pcall(save, buffer)

@@ -67,6 +67,9 @@ end
 
 function Rpc:_send(message)
   message.jsonrpc = "2.0"
+  if message.params and next(message.params) == nil then
+    message.params = vim.empty_dict() -- an empty table would be sent as a list
+  end
   if self.process then
     -- A process that is gone is told of by on.exit, not here.
     pcall(self.process.write, self.process, vim.json.encode(message) .. "\n")
