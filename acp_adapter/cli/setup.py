@@ -43,7 +43,10 @@ def run(args: argparse.Namespace) -> int:
         return report(config)
     for problem in config.problems:
         print(f"! {problem}")
-    settings = choose(config)
+    try:
+        settings = choose(config)
+    except EOFError:
+        return terminal.end_by_interrupt()
     if settings:
         save(config, settings)
     found = asyncio.run(check_model(Config.load()))

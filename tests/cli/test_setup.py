@@ -203,6 +203,14 @@ if sys.platform != "win32":
             assert screen.wait() == 0
         assert tomllib.loads((home / "config.toml").read_text()) == {"model": f"scripted:{path}"}
 
+    def test_ctrl_d_leaves_without_a_traceback(terminal: Terminal, home: Path) -> None:
+        with terminal("setup") as screen:
+            screen.expect("Which one")
+            screen.send("\x04")
+            assert screen.wait() == 130
+            assert "Traceback" not in screen.text
+        assert not home.exists()
+
     def test_ctrl_c_leaves_without_a_traceback(terminal: Terminal, home: Path) -> None:
         with terminal("setup") as screen:
             screen.expect("Which one")

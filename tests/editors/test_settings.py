@@ -181,6 +181,11 @@ def test_an_edit_between_two_texts_leads_back(before: str, after: str) -> None:
     assert Receipt(False, (Edit.between(before, after), Edit.between(after, "c"))).undone("c") == before
 
 
+def test_what_was_written_is_not_guessed_where_it_may_be_in_two_places() -> None:
+    assert Edit(0, "", "ab").undone("xababx") is None
+    assert Edit(0, "", "ab").undone("xabx") == "xx"
+
+
 @pytest.mark.parametrize("name", [name for name, editor in EDITORS.items() if editor.form])
 def test_what_is_written_starts_the_command_in_every_editor(config: Config, file: Path, name: str) -> None:
     add(config, file, COMMAND, name)
