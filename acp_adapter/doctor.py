@@ -84,11 +84,14 @@ async def own_agent(config: Config) -> Check:
         return Check("own agent", "ok", "none, so the built-in one answers")
     from acp_adapter.own.finding import OwnAgents  # imports encoders that other checks need not wait for
 
+    agents = OwnAgents(config.agent)
     try:
-        await OwnAgents(config.agent).make()
+        await agents.make()
     except AcpAdapterError as fault:
         advice = "Mend it, or unset ACP_ADAPTER_AGENT and `agent` in config.toml: the built-in agent answers then."
         return Check("own agent", "fail", fault.message, advice)
+    finally:
+        agents.author.close()
     return Check("own agent", "ok", f"{config.agent} answers")
 
 

@@ -35,6 +35,7 @@ from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.own.finding import OwnAgents
 from acp_adapter.own.turn import Agent, Factory
+from acp_adapter.providers.secrets import redactor_of
 from acp_adapter.tools.mcp.servers import McpServer
 from acp_adapter.tools.recall import Recall
 from acp_adapter.tools.session_search import SessionSearch
@@ -56,7 +57,7 @@ def build(peer: Peer, client: dict[str, Any] | None, own: str | Agent | Factory 
     tools = {**builtin_tools(), SessionSearch.name: SessionSearch(ledger), Recall.name: Recall(ledger)}
     commands = frozenset(command.name for command in panel.COMMANDS)
     given = own or config.agent
-    agents = OwnAgents(given) if given else None
+    agents = OwnAgents(given, redactor_of(config).text) if given else None
     services = Services(config, ledger, Models(config), tools, commands=commands, own=agents)
     return AcpAgent(peer, services, client)
 

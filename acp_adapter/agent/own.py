@@ -63,7 +63,7 @@ class OwnAgent(Agent):
         where = self.workspace
         turn = Turn(scribe, self.transcript.session_id, where.cwd, self.transcript.messages, self.tools)
         try:
-            await self.author.answer(self.function, turn)
+            await self.author.answer(self.function, turn, scribe.stop)
         except (AcpAdapterError, asyncio.CancelledError):
             raise
         except BaseException as fault:

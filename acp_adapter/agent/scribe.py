@@ -107,7 +107,10 @@ class TurnScribe:
         return opened
 
     def stop(self) -> None:
-        """What runs is cancelled a moment later: an author's task is to hear of it once, from its own cancellation."""
+        """The turn is over: nothing more is begun, and what runs is cancelled.
+
+        That is done a moment later, so that an author's task hears of it once, by its own cancellation.
+        """
         self.over = True
         for work in self._works:
             self._loop.call_soon(work.cancel)

@@ -30,15 +30,16 @@ class Author:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def answer(self, agent: Agent, turn: Turn) -> None:
+    async def answer(self, agent: Agent, turn: Turn, stop: Callable[[], None]) -> None:
         """Have the agent answer the turn. Raises what it raises.
 
-        A cancellation stops the turn and ends its task, or waits for its thread: not longer than GRACE.
+        A cancellation calls `stop`, which is to end what the agent waits for, and cancels its task or waits for its
+        thread: not longer than GRACE.
         """
         if is_async(agent):
-            await self.in_loop(_say_all_async(agent, turn), turn.stop)
-        elif (said := await self.in_thread(functools.partial(_say_all, agent, turn), turn.stop)) is not None:
-            await self.in_loop(_say_all_async(lambda _: said, turn), turn.stop)
+            await self.in_loop(_say_all_async(agent, turn), stop)
+        elif (said := await self.in_thread(functools.partial(_say_all, agent, turn), stop)) is not None:
+            await self.in_loop(_say_all_async(lambda _: said, turn), stop)
 
     async def call(self, function: Callable[[], T | Awaitable[T]]) -> T:
         """What the function gives, whichever way it is written."""

@@ -22,13 +22,15 @@ class OwnAgents:
     """The agents of one process. `given` is the agent, a function without parameters that makes one, or the name of
     either: `module:name`, `path/to/file.py:name`, or an entry point's name in GROUP.
 
-    The module is imported for the first session, which may take its time: nothing else waits for it.
+    The module is imported for the first session, which may take its time: nothing else waits for it. `redact` takes
+    secrets out of what is told of an exception.
     """
 
-    def __init__(self, given: str | Agent | Factory) -> None:
+    def __init__(self, given: str | Agent | Factory, redact: Callable[[str], str] = str) -> None:
         self.author = Author()
         self.name = given if isinstance(given, str) else _name_of(given)
         self._given = given
+        self._redact = redact
         self._found: Agent | Factory | None = None
 
     async def make(self) -> Agent:
@@ -75,23 +77,23 @@ class OwnAgents:
         raise self._failed(f"{self.name} gives {_kind(agent)}, and an agent is a function that takes a turn")
 
     def _failed(self, why: str) -> AgentFailed:
-        return AgentFailed(f"The agent {self.name} can't be used: {why}.")
+        return AgentFailed(self._redact(f"The agent {self.name} can't be used: {why}."))
 
 
 def _module_of_file(path: Path) -> Any:
     """The module in that file; it may import what stands beside it."""
     path = path.expanduser().resolve(strict=True)
-    if path.stem in sys.modules:
-        return sys.modules[path.stem]
-    spec = spec_from_file_location(path.stem, path)
+    name = path.stem if path.stem not in sys.modules else f"agent_{path.stem}"
+    spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")
-    sys.path.append(str(path.parent))
-    module = sys.modules[path.stem] = module_from_spec(spec)
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[path.stem]
+        del sys.modules[name]
         raise
     return module
 

@@ -52,10 +52,6 @@ class Scribe(Protocol):
         """The same for a thread without an event loop, which waits."""
         ...
 
-    def stop(self) -> None:
-        """The turn is over: what runs is cancelled, and nothing is begun any more. On the connection's loop."""
-        ...
-
     def keep(self, items: Sequence[Any]) -> None: ...
 
     async def say(self, said: Said) -> None: ...
@@ -121,10 +117,6 @@ class Turn:
         """Whether the turn is over for the user: nothing that is said now is shown or kept."""
         return self._scribe.over
 
-    def stop(self) -> None:
-        """For who runs the agent, on the connection's loop."""
-        self._scribe.stop()
-
     async def say(self, said: Said) -> None:
         """The same as yielding it."""
         await self._scribe.send(self._scribe.say(said))
@@ -161,7 +153,7 @@ class Turn:
         With `asks` the user is asked first, as the permission mode and the rules say: look at `Call.allowed`. Rules
         are about `name`, and about `command` where it is one for a shell.
         """
-        own = Own(name, _arguments(args), id or new_id(), title or name, kind, asks, command)
+        own = Own(name, _object(args), id or new_id(), title or name, kind, asks, command)
         return Call(self._scribe, own)
 
     async def ask_permission(
@@ -242,3 +234,12 @@ Factory = Callable[[], Agent | Awaitable[Agent]]
 
 def _arguments(args: Mapping[str, Any] | str) -> str:
     return args if isinstance(args, str) else json.dumps(dict(args), ensure_ascii=False)
+
+
+def _object(args: Mapping[str, Any] | str) -> str:
+    """The same as a JSON object: a model may have given text that is none."""
+    text = _arguments(args)
+    try:
+        return text if isinstance(json.loads(text), dict) else json.dumps({"arguments": text})
+    except ValueError:
+        return json.dumps({"arguments": text})

@@ -65,6 +65,20 @@ async def test_a_module_that_fails_once_may_be_mended_without_a_new_process(lab:
     assert (await client.prompt(await client.new(lab.project), "hello")).text == "mended"
 
 
+async def test_a_file_may_have_the_name_of_a_module_that_is_there(lab: Lab) -> None:
+    file = lab.project / "types.py"
+    file.write_text("def agent(turn):\n    return __name__\n", "utf-8")
+    client = await lab.start(ACP_ADAPTER_AGENT=f"{file}:agent")
+    assert (await client.prompt(await client.new(lab.project), "hello")).text == "agent_types"
+
+
+async def test_what_is_told_of_an_exception_holds_no_secret(lab: Lab) -> None:
+    (lab.folder / "mine.py").write_text("import os\nraise ValueError(os.environ['OPENAI_API_KEY'])\n", "utf-8")
+    client = await lab.start(ACP_ADAPTER_AGENT=f"{lab.folder / 'mine.py'}:agent")
+    error = await client.error_of("session/new", {"cwd": str(lab.project), "mcpServers": []})
+    assert "ValueError: [redacted]" in error.message
+
+
 async def test_a_session_of_an_agent_that_is_gone_is_listed_and_its_error_is_clear(host: Host, lab: Lab) -> None:
     client = await host.start("echo")
     session = await client.new(lab.project)

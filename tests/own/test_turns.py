@@ -295,6 +295,8 @@ async def test_commands_that_need_a_model_say_why_not_and_the_others_work(host: 
         assert "own" in error.message, command
     assert "read_file" in (await client.prompt(session, "/tools")).text
     assert "hello" in (await client.prompt(session, "/search hello")).text
+    told = (await client.prompt(session, "/doctor")).text
+    assert "ripgrep" in told and "model" not in told
     assert (await client.prompt(session, "/retry")).text == "You said: hello"
     params = {"sessionId": session, "configId": "model", "value": "openai:x"}
     assert (await client.error_of("session/set_config_option", params)).code == -32602

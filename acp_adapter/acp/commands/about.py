@@ -8,7 +8,7 @@ import textwrap
 from acp_adapter.acp.commands.command import Asked, Command
 from acp_adapter.agent.base import StopReason
 from acp_adapter.agent.permissions import decide
-from acp_adapter.doctor import CHECKS, Check
+from acp_adapter.doctor import CHECKS, Check, model, own_agent
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.tools.port import Intent, Tool
 from acp_adapter.tools.toolbox import ACTIONS
@@ -45,8 +45,10 @@ async def show_tools(asked: Asked) -> StopReason:
 
 
 async def show_doctor(asked: Asked) -> StopReason:
-    """Each check in a thread of its own: some read the disk for long."""
-    found = [await asyncio.to_thread(asyncio.run, check(asked.services.config)) for check in CHECKS]
+    """Each check in a thread of its own: some read the disk for long. Who answers here is well enough to be asked."""
+    needless = () if asked.session.has_model else (own_agent, model)
+    checks = [check for check in CHECKS if check not in needless]
+    found = [await asyncio.to_thread(asyncio.run, check(asked.services.config)) for check in checks]
     text = "\n".join(map(_finding_line, found))
     return await asked.say(asked.services.redactor.text(text))
 
