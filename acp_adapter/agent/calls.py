@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -190,7 +191,15 @@ class AnnouncedCall:
         if self._start:
             self._runner.announced[self._call.id] = evolve(self._start, status="in_progress")
         self._runner.emit(ToolCallChanged(self._call.id, status="in_progress"))
-        return await tool.run(args, self._context)
+        async with self._watched(intent):
+            return await tool.run(args, self._context)
+
+    def _watched(self, intent: Intent) -> AbstractAsyncContextManager[None]:
+        """What may write files by itself is watched: commands, and tools of other programs."""
+        workspace = self._runner.workspace
+        if intent.action != "execute" or workspace.history is None:
+            return nullcontext()
+        return workspace.history.watching(workspace.memory.seen, self._call.id)
 
     async def _close(self, result: ToolResult) -> ToolResult:
         """Store the result, without secrets, then show it."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from attrs import define, field
 
 from acp_adapter.agent.calls import Emit
 from acp_adapter.agent.events import Noticed
+from acp_adapter.agent.watching import Look, changes, look
 from acp_adapter.errors import LedgerError
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.file_edits import LARGEST, EditKind, FileState
 from acp_adapter.ledger.worker import Ledger
 from acp_adapter.sizes import size
+from acp_adapter.transcript import uninterrupted
 
 log = logging.getLogger(__name__)
 
@@ -32,15 +37,21 @@ class LedgerHistory:
     kind: EditKind = "edit"
     turn: str | None = None
     _told: set[Path] = field(factory=set)
+    _watches: list[dict[Path, Look]] = field(factory=list)
 
     async def begin(self, path: Path, before: FileState, after: FileState, call_id: str) -> int | None:
+        return await self._begin(path, before, after, call_id, self.kind)
+
+    async def _begin(self, path: Path, before: FileState, after: FileState, call_id: str, kind: EditKind) -> int | None:
+        for watch in self._watches:
+            watch[path] = Look(before, (), expected=after)
         try:
             row = await self.ledger(
                 SessionDB.record_edit,
                 self.session_id,
                 path,
                 (before, after),
-                kind=self.kind,
+                kind=kind,
                 call_id=call_id,
                 turn=self.turn,
             )
@@ -51,6 +62,30 @@ class LedgerHistory:
             why = f"What is larger than {size(LARGEST)}, or can't be read, is not copied."
             self._tell(path, f"What {path} was is not kept, so this change can't be taken back", why)
         return row
+
+    @asynccontextmanager
+    async def watching(self, paths: Iterable[Path], call_id: str) -> AsyncIterator[None]:
+        """What changed is written down afterwards: a process that is killed meanwhile has not kept it."""
+        changed = await self._changed()
+        watch = await asyncio.to_thread(look, [*changed, *paths])
+        self._watches.append(watch)
+        try:
+            yield
+        finally:
+            self._watches.remove(watch)
+            await uninterrupted(self._keep_changes(watch, call_id))
+
+    async def _keep_changes(self, watch: dict[Path, Look], call_id: str) -> None:
+        for path, before, after in await asyncio.to_thread(changes, watch):
+            await self._begin(path, before, after, call_id, "command")
+
+    async def _changed(self) -> list[Path]:
+        """What the session has changed before."""
+        try:
+            return [edit.path for edit in await self.ledger(SessionDB.edits, self.session_id)]
+        except LedgerError as fault:
+            log.warning("files are not watched: %s", fault)
+            return []
 
     async def withdraw(self, kept: int) -> None:
         try:

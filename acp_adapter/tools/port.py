@@ -5,7 +5,8 @@ A tool never asks for permission itself: it states its intent, and `acp_adapter.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -103,6 +104,10 @@ class FileHistory(Protocol):
 
     async def withdraw(self, kept: int) -> None:
         """The change was not made after all."""
+        ...
+
+    def watching(self, paths: Iterable[Path], call_id: str) -> AbstractAsyncContextManager[None]:
+        """While a command runs: what it changes in these files, and in those that were changed before, is kept."""
         ...
 
 
