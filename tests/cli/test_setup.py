@@ -99,7 +99,7 @@ def test_json_snippets_are_json(cli: Run, name: str) -> None:
     assert agents["acp-adapter"]["command"] == agent_command()[0]
 
 
-@pytest.mark.parametrize("name", ["neovim", "avante", "emacs"])
+@pytest.mark.parametrize("name", ["neovim", "codecompanion", "avante", "emacs"])
 def test_other_snippets_close_what_they_open(name: str) -> None:
     text = EDITORS[name].snippet(["/opt/it's (here)/acp-adapter"]).replace("/opt/it's (here)/", "")
     for opening, closing in ("()", "{}", "[]"):

@@ -18,7 +18,7 @@ from attrs import fields
 from acp_adapter.acp.commands.panel import COMMANDS as PROMPT_COMMANDS
 from acp_adapter.agent.permissions import MODES
 from acp_adapter.cli.editors import EDITORS
-from acp_adapter.cli.editors.catalogue import elisp
+from acp_adapter.cli.editors.catalogue import plugin
 from acp_adapter.cli.main import COMMANDS, parser
 from acp_adapter.config import Config
 from acp_adapter.providers.apis import APIS
@@ -202,7 +202,7 @@ def test_the_reference_has_every_tool_with_what_it_needs() -> None:
 def test_the_editors_settings_are_those_that_setup_prints(name: str) -> None:
     text = (ROOT / "docs/howto/connect-your-editor.md").read_text("utf-8")
     shown = [body.strip() for _, body in FENCE.findall(text)]
-    printed = EDITORS[name].snippet(["acp-adapter"]).replace(elisp().as_posix(), "/path/to/acp-adapter.el")
+    printed = EDITORS[name].snippet(["acp-adapter"]).replace(plugin("").as_posix(), "/path/to")
     if printed.startswith("{"):
         assert json.loads(printed) in [json.loads(body) for body in shown if body.startswith("{")]
     else:

@@ -32,6 +32,8 @@ def machine(home: Path, platform: str = LINUX, **environ: str) -> Machine:
         (LINUX, "emacs", ".config/emacs/init.el"),
         (LINUX, "emacs", ".emacs"),
         (LINUX, "emacs", ".doom.d/config.el"),
+        (LINUX, "neovim", ".config/nvim/plugin/acp-adapter.lua"),
+        (WINDOWS, "neovim", "AppData/Local/nvim/plugin/acp-adapter.lua"),
         (LINUX, "jetbrains", ".jetbrains/acp.json"),
         ("freebsd14", "zed", ".config/zed/settings.json"),
         (MAC, "zed", ".config/zed/settings.json"),
@@ -58,6 +60,9 @@ def test_folders_that_the_user_moved_are_followed(tmp_path: Path) -> None:
     xdg, roaming = tmp_path / "xdg", tmp_path / "roaming"
     assert machine(tmp_path, XDG_CONFIG_HOME=str(xdg)).settings("zed") == [xdg / "zed/settings.json"]
     assert machine(tmp_path, XDG_CONFIG_HOME="not/absolute").settings("zed") == [tmp_path / ".config/zed/settings.json"]
+    assert machine(tmp_path, NVIM_APPNAME="mine").settings("neovim") == [
+        tmp_path / ".config/mine/plugin/acp-adapter.lua"
+    ]
     assert machine(tmp_path, WINDOWS, APPDATA=str(roaming)).settings("zed") == [roaming / "Zed/settings.json"]
 
 

@@ -38,10 +38,10 @@ def agent_command() -> list[str]:
     return [found] if found else [sys.executable, "-P", "-m", "acp_adapter"]
 
 
-def elisp() -> Path:
-    """The file that makes the agent known to Emacs: beside this one, or in a checkout of the project."""
-    packaged = Path(__file__).with_name("acp-adapter.el")
-    return packaged if packaged.exists() else Path(__file__).parents[3] / "editor-plugins" / "emacs" / packaged.name
+def plugin(path: str) -> Path:
+    """A file or folder of `editor-plugins/`: as it was installed with this program, or in a checkout of the project."""
+    installed = Path(__file__).with_name("plugins")
+    return (installed if installed.is_dir() else Path(__file__).parents[3] / "editor-plugins") / path
 
 
 def _json(form: JsonEntry) -> Callable[[Sequence[str]], str]:
@@ -55,6 +55,18 @@ def _json(form: JsonEntry) -> Callable[[Sequence[str]], str]:
 
 
 def _neovim(command: Sequence[str]) -> str:
+    """Does nothing where a plugin manager has loaded the plugin before, or where it is gone."""
+    return f"""\
+local command = {_lua(command)}
+local plugin = {json.dumps(plugin("neovim").as_posix(), ensure_ascii=False)}
+if vim.fn.isdirectory(plugin) == 1 and not vim.g.loaded_acp_adapter then
+  vim.opt.runtimepath:append(plugin)
+  vim.cmd.runtime("plugin/acp_adapter.lua")
+  require("acp_adapter").setup({{ command = command }})
+end"""
+
+
+def _codecompanion(command: Sequence[str]) -> str:
     return f"""\
 require("codecompanion").setup({{
   adapters = {{
@@ -86,7 +98,7 @@ def _emacs(command: Sequence[str]) -> str:
     words = " ".join(json.dumps(word) for word in command)
     return f"""\
 (setq acp-adapter-command '({words}))
-(load {json.dumps(elisp().as_posix())} t)"""
+(load {json.dumps(plugin("emacs/acp-adapter.el").as_posix())} t)"""
 
 
 def _lua(words: Sequence[str]) -> str:
@@ -117,7 +129,14 @@ EDITORS = {
     "vscodium": _code("VSCodium"),
     "cursor": _code("Cursor"),
     "windsurf": _code("Windsurf"),
-    "neovim": Editor("Neovim, with CodeCompanion.nvim", "your init.lua", _neovim, ":CodeCompanionChat"),
+    "neovim": Editor(
+        "Neovim, with our plugin",
+        "plugin/acp-adapter.lua in Neovim's folder",
+        _neovim,
+        ":AcpAdapter",
+        Lines("--", _neovim),
+    ),
+    "codecompanion": Editor("Neovim, with CodeCompanion.nvim", "your init.lua", _codecompanion, ":CodeCompanionChat"),
     "avante": Editor("Neovim, with avante.nvim", "your init.lua", _avante, ":AvanteAsk"),
     "emacs": Editor("Emacs, with agent-shell", "your init.el", _emacs, "M-x acp-adapter-start", Lines(";;", _emacs)),
     "jetbrains": Editor(

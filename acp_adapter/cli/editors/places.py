@@ -71,7 +71,13 @@ HABITATS: Mapping[str, Habitat] = {
     "cursor": _code("Cursor", "cursor", "Cursor", ".cursor-server"),
     "windsurf": _code("Windsurf", "windsurf", "Windsurf", ".windsurf-server"),
     "neovim": Habitat(
-        ("nvim",), folders={"linux": ("{config}/nvim",), "darwin": ("{config}/nvim",), "win32": ("{local}/nvim",)}
+        ("nvim",),
+        settings={
+            "linux": ("{config}/{nvim}/plugin/acp-adapter.lua",),
+            "darwin": ("{config}/{nvim}/plugin/acp-adapter.lua",),
+            "win32": ("{local}/{nvim}/plugin/acp-adapter.lua",),
+        },
+        folders={"linux": ("{config}/{nvim}",), "darwin": ("{config}/{nvim}",), "win32": ("{local}/{nvim}",)},
     ),
     "emacs": Habitat(
         ("emacs",),
@@ -142,6 +148,7 @@ class Machine:
             "config": self._folder("XDG_CONFIG_HOME", ".config"),
             "appdata": self._folder("APPDATA", "AppData/Roaming"),
             "local": self._folder("LOCALAPPDATA", "AppData/Local"),
+            "nvim": self.environ.get("NVIM_APPNAME") or "nvim",
         }
         row = rows.get(self.platform) or rows.get("linux", ())
         return [Path(each.format_map(folders)) for each in row]
