@@ -7,6 +7,7 @@ import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import CancelledError as Abandoned
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,16 +52,22 @@ class TurnScribe:
     # ---- for any thread
 
     def send(self, work: Coroutine[Any, Any, T]) -> Awaitable[T]:
-        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._counted(work), self._loop))
+        return asyncio.wrap_future(self._scheduled(work))
 
     def done(self, work: Coroutine[Any, Any, T]) -> T:
         try:
-            return asyncio.run_coroutine_threadsafe(self._counted(work), self._loop).result()
+            return self._scheduled(work).result()
         except Abandoned:
             raise asyncio.CancelledError from None
 
     def keep(self, items: Iterable[Any]) -> None:
         self._kept.extend(items)
+
+    def _scheduled(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        if self.over:  # and the connection's loop perhaps no longer there
+            work.close()
+            raise asyncio.CancelledError
+        return asyncio.run_coroutine_threadsafe(self._counted(work), self._loop)
 
     async def _counted(self, work: Coroutine[Any, Any, T]) -> T:
         """Nothing is begun when the turn is over, and nothing that was begun outlasts it."""
