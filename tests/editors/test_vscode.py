@@ -1,4 +1,4 @@
-"""The extension in VS Code, in a browser: the stories of `vscode/stories.test.mjs`, on the real agent.
+"""The extension in VS Code, in a browser: the stories of `vscode/*.test.mjs`, on the real agent.
 
 `pytest -m heavy tests/editors/test_vscode.py` needs Linux, Node 20, Chromium at /usr/bin/chromium (or where CHROMIUM
 says), and the program of code-server 4.139 or newer that ACP_ADAPTER_TEST_CODE_SERVER names; `vscode/README.md` tells
@@ -47,7 +47,9 @@ def extension() -> None:
     run(*INSTALL, cwd=HERE)
 
 
-def test_all_stories_in_a_real_window_hold(extension: None) -> None:
+@pytest.mark.parametrize("stories", ["stories.test.mjs", "first-start.test.mjs"])
+def test_all_stories_in_a_real_window_hold(extension: None, stories: str) -> None:
     agent = json.dumps([sys.executable, "-m", "acp_adapter"])
-    told = run("node", "--test", "stories.test.mjs", cwd=HERE, CODE_SERVER=CODE_SERVER, AGENT=agent)
+    python = str(Path(sys.base_prefix) / "bin" / "python3")
+    told = run("node", "--test", stories, cwd=HERE, CODE_SERVER=CODE_SERVER, AGENT=agent, PYTHON=python)
     assert "fail 0" in told and "skipped 0" in told, told

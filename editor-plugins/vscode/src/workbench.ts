@@ -33,6 +33,7 @@ export class Workbench {
   readonly terminals = new EditorTerminals((id) => this.tellTerminal(id));
   private readonly keeper: Keeper;
   private readonly calling = new Set<string>();
+  private opening = Promise.resolve();
   private absent = false;
   private trouble = "";
 
@@ -52,20 +53,17 @@ export class Workbench {
     this.sessions = new SessionActions(this.desk, this.tree, bin, context.globalStorageUri.fsPath);
   }
 
-  /** Have an agent and a session to show. Does not reject: the panel tells what went wrong. */
-  async open(): Promise<void> {
-    this.trouble = "";
-    this.absent = hasFolder() && !(await this.program());
-    if (hasFolder() && !this.absent && !this.isOpen) {
-      await this.desk.restore().catch((error: Error) => this.complain(error));
-    }
-    this.panel.touch();
+  /** Have an agent and a session to show. Does not reject: the panel tells what went wrong. One at a time. */
+  open(): Promise<void> {
+    this.opening = this.opening.then(() => this.openNow());
+    return this.opening;
   }
 
   async restart(): Promise<void> {
-    this.desk.lose("The agent was restarted.");
+    this.desk.lose("The agent is stopped.");
     await this.keeper.reset();
     await this.open();
+    if (this.isOpen) this.desk.shown?.tell("The agent was restarted.");
   }
 
   async install(): Promise<void> {
@@ -112,6 +110,15 @@ export class Workbench {
     this.tree.dispose();
     await this.keeper.dispose();
     this.terminals.dispose();
+  }
+
+  private async openNow(): Promise<void> {
+    this.trouble = "";
+    this.absent = hasFolder() && !(await this.program());
+    if (hasFolder() && !this.absent && !this.isOpen) {
+      await this.desk.restore().catch((error: Error) => this.complain(error));
+    }
+    this.panel.touch();
   }
 
   private get isOpen(): boolean {

@@ -17,9 +17,13 @@ const WAIT = 40_000;
 
 /** A started editor. `close` ends it and all that it started, and removes its files. */
 export class Editor {
-  /** `script` is what the model says; `files` are in the folder from the beginning; `settings` add to the usual ones. */
-  static async start({ script, files = {}, settings = {} }) {
+  /**
+   * `script` is what the model says; `files` are in the folder from the beginning; `settings` add to the usual ones;
+   * `path` takes the place of PATH.
+   */
+  static async start({ script, files = {}, settings = {}, path = process.env.PATH }) {
     const editor = new Editor();
+    editor.path = path;
     editor.write("script.json", JSON.stringify(script));
     for (const [name, text] of Object.entries(files)) editor.write(join("project", name), text);
     editor.set(settings);
@@ -36,6 +40,7 @@ export class Editor {
     this.folder = mkdtempSync(join(tmpdir(), "acp-vscode-"));
     this.project = join(this.folder, "project");
     this.home = join(this.folder, "home");
+    this.usual = usual(this.folder);
     mkdirSync(this.project);
   }
 
@@ -45,10 +50,12 @@ export class Editor {
     writeFileSync(path, text);
   }
 
-  /** Change settings, on top of the usual ones. */
+  /** Change settings, on top of the usual ones. The extension's are the machine's alone: two files would change one after the other. */
   set(settings) {
-    const all = JSON.stringify({ ...usual(this.folder), ...settings });
-    for (const kind of ["User", "Machine"]) this.write(join("data", kind, "settings.json"), all);
+    const all = { ...this.usual, ...settings };
+    const shared = Object.entries(all).filter(([name]) => !name.startsWith("acp-adapter."));
+    this.write("data/User/settings.json", JSON.stringify(Object.fromEntries(shared)));
+    this.write("data/Machine/settings.json", JSON.stringify(all));
   }
 
   read(name) {
@@ -57,7 +64,7 @@ export class Editor {
 
   async serve() {
     const dirs = ["--user-data-dir", join(this.folder, "data"), "--extensions-dir", join(this.folder, "extensions")];
-    const env = { ...process.env, XDG_CONFIG_HOME: join(this.folder, "config") };
+    const env = { ...process.env, PATH: this.path, XDG_CONFIG_HOME: join(this.folder, "config") };
     execFileSync(CODE_SERVER, [...dirs, "--install-extension", VSIX], { env, stdio: "pipe" });
     this.port = await freePort();
     const quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override"];
@@ -160,7 +167,7 @@ function usual(folder) {
     "acp-adapter.args": ARGS,
     "acp-adapter.env": {
       ACP_ADAPTER_HOME: join(folder, "home"),
-      ACP_ADAPTER_MODEL: `scripted:${join(folder, "script.json")}`,
+      ACP_ADAPTER_MODEL: "scripted:../script.json",
       ACP_ADAPTER_DISCOVER: "off",
       ACP_ADAPTER_TITLES: "off",
     },

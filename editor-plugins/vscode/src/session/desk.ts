@@ -53,40 +53,22 @@ export class Desk implements Listener {
     this.waiting = memory.get(WAITING) ?? {};
   }
 
-  /** Show the session that was shown last, or a new one. */
+  /** Show the session that was shown last, or a new one; unless a person has chosen another meanwhile. */
   async restore(): Promise<void> {
-    const id = this.shown?.id ?? this.memory.get<string>(SHOWN);
-    try {
-      await (id ? this.load(id) : this.create());
-    } catch (error) {
-      if (!id || !(error instanceof RequestError) || error.code !== UNKNOWN_SESSION) throw error;
-      await this.create();
-    }
+    const before = this.shown;
+    const id = before?.id ?? this.memory.get<string>(SHOWN);
+    const session = (id && (await this.found(id))) || (await this.begun());
+    if (this.shown === before) this.show(session);
   }
 
+  /** Show a new session. */
   async create(): Promise<Session> {
-    const agent = await this.keeper.get();
-    const opened = await agent.requests.request(methods.agent.session.new, { ...this.place(), mcpServers: [] });
-    return this.show(this.enter(opened.sessionId, agent, opened));
+    return this.show(await this.begun());
   }
 
   /** Show a session, loaded from the agent's store where it is not open. */
   async load(id: string): Promise<Session> {
-    const agent = await this.keeper.get();
-    const known = this.open.get(id);
-    if (known) return this.show(known);
-    const session = this.enter(id, agent);
-    try {
-      const opened = await agent.requests.request(methods.agent.session.load, { sessionId: id, ...this.place(), mcpServers: [] });
-      session.conversation.introduce(opened);
-      session.conversation.standing.title ||= await this.titleOf(id);
-      session.retrieve(this.interrupted.get(id));
-      this.interrupted.delete(id);
-    } catch (error) {
-      this.open.delete(id);
-      throw error;
-    }
-    return this.show(session);
+    return this.show(await this.opened(id));
   }
 
   /** Show a new branch of a session: all of it, or up to a message. */
@@ -148,6 +130,38 @@ export class Desk implements Listener {
   fill(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {
     const session = "sessionId" in request ? this.open.get(String(request.sessionId)) : undefined;
     return session ? session.questions.form(request, signal) : Promise.resolve({ action: "cancel" });
+  }
+
+  private async begun(): Promise<Session> {
+    const agent = await this.keeper.get();
+    const opened = await agent.requests.request(methods.agent.session.new, { ...this.place(), mcpServers: [] });
+    return this.enter(opened.sessionId, agent, opened);
+  }
+
+  /** Undefined for a session that the agent does not have, or no longer. */
+  private found(id: string): Promise<Session | undefined> {
+    return this.opened(id).catch((error: unknown) => {
+      if (error instanceof RequestError && error.code === UNKNOWN_SESSION) return undefined;
+      throw error;
+    });
+  }
+
+  private async opened(id: string): Promise<Session> {
+    const agent = await this.keeper.get();
+    const known = this.open.get(id);
+    if (known) return known;
+    const session = this.enter(id, agent);
+    try {
+      const opened = await agent.requests.request(methods.agent.session.load, { sessionId: id, ...this.place(), mcpServers: [] });
+      session.conversation.introduce(opened);
+      session.conversation.standing.title ||= await this.titleOf(id);
+      session.retrieve(this.interrupted.get(id));
+      this.interrupted.delete(id);
+    } catch (error) {
+      this.open.delete(id);
+      throw error;
+    }
+    return session;
   }
 
   /** The title in the list: loading does not tell it. */

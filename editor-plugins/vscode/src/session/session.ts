@@ -144,8 +144,8 @@ export class Session {
   private fail(error: unknown): void {
     this.paused = true;
     this.needsSetup = error instanceof RequestError && error.code === AUTH_REQUIRED;
-    // An agent that is gone is told by `lose`.
-    if (error instanceof RequestError) this.conversation.notice("error", error.message);
+    // An agent that is gone is told by `lose`, a missing model beside the prompt.
+    if (error instanceof RequestError && !this.needsSetup) this.conversation.notice("error", error.message);
   }
 
   private async next(): Promise<void> {

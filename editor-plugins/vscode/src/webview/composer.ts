@@ -11,7 +11,7 @@ import { wordAt } from "./word";
 const input = h("textarea", { id: "prompt", rows: 1, "aria-label": "Prompt", placeholder: "Ask anything. @ names a file, / a command." });
 const pictures = new Pictures();
 const completion = new Completion(input, accept);
-const send = button("Send", submit, { class: "primary" });
+const send = button("Send", submit, { class: "primary", disabled: true });
 const stop = button("Stop", () => tell({ type: "stop" }), { class: "stop", hidden: true });
 let commands: Choice[] = [];
 let takesImages = false;
