@@ -146,7 +146,7 @@ class SessionManager:
 
     async def _restore(self, session_id: str) -> SessionState:
         ledger, own = self._services.ledger, await self._own()
-        row = await ledger(SessionDB.current, session_id)
+        row = evolve(await ledger(SessionDB.current, session_id), title=await ledger(SessionDB.title, session_id))
         await ledger(SessionDB.recover, session_id)
         messages = await ledger(SessionDB.conversation, session_id)
         config = row.model_config

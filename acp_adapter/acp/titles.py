@@ -84,7 +84,7 @@ class Title:
 
     async def _replace(self, better: str) -> None:
         """Unless somebody has named the session meanwhile, here or elsewhere."""
-        stored = (await self.ledger(SessionDB.current, self.session_id)).title
+        stored = await self.ledger(SessionDB.title, self.session_id)
         if stored == self._first_words == self.text:
             self._tell(await self._store(better), time.time())
 

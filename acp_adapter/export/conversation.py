@@ -49,7 +49,7 @@ def conversations(db: SessionDB, ids: Sequence[str], redactor: Redactor) -> Iter
         chain = db.chain(session_id)
         yield Conversation(
             id=session_id,
-            title=redactor.value(next((node.title for node in reversed(chain) if node.title), None)),
+            title=redactor.value(db.title(session_id)),
             session=chain[-1],
             system_prompt=redactor.value(chain[-1].system_prompt),
             messages=paired([redactor.message(message) for message in db.replay(session_id)]),

@@ -56,14 +56,16 @@ def continue_compressed(
     tree.make_explicit(sql, parent.id)
     carried = [evolve(summary, details={**(summary.details or {}), "summary": True}), *tail]
     own = {key: value for key, value in parent.model_config.items() if not key.startswith("_")}
+    title = sessions.next_title(sql, parent.title) if parent.title else None
+    compressed = {tree.COMPRESSED_FROM: parent.id, tree.CARRIED: len(carried), tree.NUMBERED: title}
     begun: NewSession = {
         "source": parent.source,
         "model": parent.model,
-        "model_config": {**own, tree.COMPRESSED_FROM: parent.id, tree.CARRIED: len(carried)},
+        "model_config": {**own, **compressed},
         "cwd": parent.cwd,
         "system_prompt": parent.system_prompt,
         "parent": parent.id,
-        "title": sessions.next_title(sql, parent.title) if parent.title else None,
+        "title": title,
     }
     sessions.create(sql, new_id, begun)
     sql.execute("UPDATE sessions SET end_reason = 'compression', ended_at = ? WHERE id = ?", (time.time(), parent.id))

@@ -25,9 +25,9 @@ CURSOR_SECONDS = 24 * 3600
 class ListedSession:
     """One conversation. `id` is what clients know it by; `session` is its newest node, where it goes on.
 
-    `title` is the newest title along its chain. `message_count` counts the whole chain, what compaction repeated
-    left out; `branch_count` counts the branches that left from any of its nodes. A branch names its `parent` as
-    clients know it, None where that was deleted, and as `fork_point` the last message that they share.
+    `title` is what the conversation is called, see `sessions.title_of`. `message_count` counts the whole chain, what
+    compaction repeated left out; `branch_count` counts the branches that left from any of its nodes. A branch names
+    its `parent` as clients know it, None where that was deleted, and as `fork_point` the last message that they share.
     """
 
     id: str
@@ -120,7 +120,7 @@ def _listed(sql: sqlite3.Connection, session: SessionRow, chosen: Filter) -> Lis
     return ListedSession(
         id=tree.known_id(sql, session.id) if len(nodes) > 1 else session.id,
         session=session,
-        title=next((node.title for node in reversed(nodes) if node.title), None),
+        title=sessions.title_of(nodes),
         root_id=first.id,
         message_count=sum(node.message_count - int(node.model_config.get(tree.CARRIED) or 0) for node in nodes),
         branch_count=sum(len(tree.children(sql, node.id, "branch")) for node in nodes),

@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 from attrs import frozen
@@ -16,6 +16,8 @@ from acp_adapter.ledger import tree
 from acp_adapter.ledger.encoding import storable
 
 TITLE_LENGTH = 100
+_NUMBER = re.compile(r" #\d+$")
+"""What `next_title` adds where a title is taken."""
 
 
 @frozen
@@ -228,7 +230,7 @@ def checked_title(sql: sqlite3.Connection, title: str | None, session_id: str) -
 
 def next_title(sql: sqlite3.Connection, base: str) -> str:
     """A title along a lineage that is free: `name`, then `name #2`, `name #3`, …"""
-    name = re.sub(r" #\d+$", "", " ".join((storable(base) or "").split()))
+    name = _unnumbered(" ".join((storable(base) or "").split()))
     taken = {
         row[0]
         for row in sql.execute(
@@ -241,6 +243,25 @@ def next_title(sql: sqlite3.Connection, base: str) -> str:
         ending = f" #{number}"
         title = name[: TITLE_LENGTH - len(ending)].rstrip() + ending
     return title
+
+
+def title_of(chain: Sequence[SessionRow]) -> str | None:
+    """What the conversation of these nodes is called: its newest title that compaction did not make."""
+    named = [node for node in chain if node.title]
+    while len(named) > 1 and _is_numbered(named[-1], named[-2]):
+        named.pop()
+    return named[-1].title if named else None
+
+
+def _is_numbered(node: SessionRow, before: SessionRow) -> bool:
+    """Whether compaction named the node after the one before: ours is on record, others' is known by its number."""
+    title, earlier = node.title or "", before.title or ""
+    alike = _unnumbered(earlier).startswith(_unnumbered(title)) and bool(_NUMBER.search(title))
+    return alike or node.model_config.get(tree.NUMBERED) == title
+
+
+def _unnumbered(title: str) -> str:
+    return _NUMBER.sub("", title)
 
 
 def config_of(text: str | None) -> dict[str, Any]:

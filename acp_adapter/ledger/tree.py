@@ -26,6 +26,8 @@ COMPRESSED_FROM = "_compressed_from"
 FORK_POINT = "_fork_point"
 CARRIED = "_carried"
 """How many of a chain node's messages repeat or sum up its parent's: the summary and the tail."""
+NUMBERED = "_numbered"
+"""The title that compaction gave a chain node, since titles are unique: no name of the conversation."""
 
 
 def edge(child: str = "s", parent: str = "p") -> str:

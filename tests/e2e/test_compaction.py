@@ -38,6 +38,7 @@ async def test_a_full_window_is_compacted_and_nothing_is_lost_to_the_person(lab:
     client = await lab.restart(client)
     listed = (await client.request("session/list", {}))["sessions"]
     assert [info["sessionId"] for info in listed] == [session]
+    assert listed[0]["title"].startswith("question 0 tell me more") and "#" not in listed[0]["title"]
     shown = panel(await client.load(session, lab.project))
     asked = [item.text.split(LONG[:10])[0].strip() for item in shown if item.role == "user"]
     assert asked == [f"question {n}" for n in range(12)]

@@ -76,6 +76,20 @@ def test_a_compacted_session_keeps_its_id_and_its_one_place_in_the_list(db: Sess
     assert db.resolve("s") == "s"
 
 
+@pytest.mark.parametrize("name", ["Plan", "Take #1", "x" * 100])
+def test_a_compacted_conversation_keeps_its_name(db: SessionDB, name: str) -> None:
+    db.append(new_session(db, "s", title=name), [user("one"), answer("1")])
+    for node in ("s-2", "s-3"):
+        db.continue_compressed("s", node, user("summary"), [])
+    assert db.title("s") == db.list_sessions().sessions[0].title == name
+    assert db.session("s-3").title != name, "titles of nodes are unique, as other programs need it"
+    db.update_session("s", title="Another")
+    db.continue_compressed("s", "s-4", user("summary"), [])
+    assert db.title("s") == "Another"
+    branch = db.branch("s", "b")
+    assert db.title("b") == branch.title != "Another"
+
+
 def test_what_is_changed_later_counts_for_the_whole_conversation(db: SessionDB) -> None:
     new_session(db, "s")
     db.continue_compressed("s", "s-2", user("summary"), [])

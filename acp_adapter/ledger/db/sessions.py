@@ -34,6 +34,11 @@ class Sessions(Access):
         """All nodes of the conversation, from the first to the newest."""
         return self._read(lambda sql: [sessions.get(sql, node) for node in tree.chain(sql, session_id)])
 
+    @reads
+    def title(self, session_id: str) -> str | None:
+        """What the conversation is called: its newest title, without the number that a compaction adds to it."""
+        return sessions.title_of(self.chain(session_id))
+
     def update_session(self, session_id: str, **changes: Unpack[SessionChanges]) -> SessionRow:
         """Change what is given, in the node where the conversation goes on.
 
