@@ -87,12 +87,14 @@ def capabilities(
     fs: bool = False,
     terminal: bool = False,
     notices: bool = False,
+    compaction: bool = False,
     boolean: bool = False,
     auth: bool = False,
     forms: bool = False,
 ) -> dict[str, Any]:
     """What a client says at `initialize`, in the protocol's spelling."""
     session: dict[str, Any] = {"notices": {}} if notices else {}
+    session |= {"compaction": {}} if compaction else {}
     session |= {"configOptions": {"boolean": {}}} if boolean else {}
     offered: dict[str, Any] = {"fs": {"readTextFile": fs, "writeTextFile": fs}, "terminal": terminal}
     offered |= {"session": session} if session else {}

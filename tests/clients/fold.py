@@ -16,7 +16,8 @@ NOTICE = "acp-adapter/notice"
 
 @define
 class Item:
-    """One entry of the panel. `role` is user, answer, thought or call; `fields` are a call's merged fields."""
+    """One entry of the panel. `role` is user, answer, thought, call or compaction; `fields` are the merged ones of the
+    last two."""
 
     role: str
     id: str | None
@@ -48,6 +49,9 @@ def panel(updates: Iterable[dict[str, Any]]) -> list[Item]:
         elif kind in ("tool_call", "tool_call_update"):
             item = items.setdefault(("call", update["toolCallId"]), Item("call", update["toolCallId"]))
             item.fields |= {key: value for key, value in update.items() if value is not None}
+        elif kind == "compaction_update":
+            item = items.setdefault((kind, update["compactionId"]), Item("compaction", update["compactionId"]))
+            item.fields |= {key: value for key, value in update.items() if value is not None}
     return list(items.values())
 
 
@@ -60,16 +64,27 @@ def plan(updates: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return entries
 
 
-def differences(live: Iterable[dict[str, Any]], replayed: Iterable[dict[str, Any]]) -> list[str]:
+def differences(
+    live: Iterable[dict[str, Any]],
+    replayed: Iterable[dict[str, Any]],
+    joined: bool = False,
+    broken_off: bool = False,
+) -> list[str]:
     """How the replay differs from what was seen live, a line each.
 
+    `joined` means that the beginning was not seen live, `broken_off` that the end was not.
+
     Live, user messages have no id (the client wrote them itself), and a terminal is shown that no longer lives when
-    it is replayed: there the replay has the output instead. A notice in words is a live event, not history.
+    it is replayed: there the replay has the output instead. A notice in words and a compaction that failed are live
+    events, not history.
     """
     live = [update for update in live if NOTICE not in (update.get("_meta") or {})]
     replayed = list(replayed)
     before, after = panel(live), panel(replayed)
-    found = [] if plan(live) == plan(replayed) else [f"the plan: {plan(live)} → {plan(replayed)}"]
+    before = [item for item in before if (item.role, item.fields.get("status")) != ("compaction", "failed")]
+    found = _plan_differences(live, replayed, joined) if not broken_off else []
+    after = after[_meeting(before, after) if joined else 0 :]
+    after = after[: len(before)] if broken_off else after
     for first, second in zip(before, after, strict=False):
         found += _item_differences(first, second)
     for item in before[len(after) :]:
@@ -77,6 +92,20 @@ def differences(live: Iterable[dict[str, Any]], replayed: Iterable[dict[str, Any
     for item in after[len(before) :]:
         found.append(f"replayed but never shown: {item.role} {item.id} {item.text[:80]!r}")
     return found
+
+
+def _plan_differences(live: list[dict[str, Any]], replayed: list[dict[str, Any]], joined: bool) -> list[str]:
+    seen, told = plan(live), plan(replayed)
+    return [f"the plan: {seen} → {told}"] if seen != told and (seen or not joined) else []
+
+
+def _meeting(before: list[Item], after: list[Item]) -> int:
+    """Where in the replay the first item stands that was seen live: by what has an id in both, else from the end."""
+    for at, item in enumerate(before):
+        same = [place for place, other in enumerate(after) if (item.role, item.id) == (other.role, other.id)]
+        if same and item.role != "user":
+            return max(same[0] - at, 0)
+    return max(len(after) - len(before), 0)
 
 
 def _item_differences(live: Item, replayed: Item) -> list[str]:

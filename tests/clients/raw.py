@@ -61,7 +61,7 @@ class RawClient:
         self.live: dict[str, list[dict[str, Any]]] = {}
         """What the client's panel was shown of each session: the agent's updates and the client's own prompts."""
         self.unseen: set[str] = set()
-        """Sessions of which a part was never shown here, such as those that were resumed."""
+        """Sessions whose panel differs from a replay for a reason that the test names."""
         self.initialized: dict[str, Any] = {}
         self._referee = referee
         self._results: dict[Any, asyncio.Future[Any]] = {}
@@ -106,13 +106,10 @@ class RawClient:
         return id
 
     def _open(self, method: str, params: Any) -> None:
-        """A panel begins anew with a load; a resume leaves what came before unseen."""
+        """A panel begins anew with a load."""
         session = params.get("sessionId") if isinstance(params, dict) else None
         if isinstance(session, str) and method == "session/load":
             self.live[session] = []
-            self.unseen.discard(session)
-        elif isinstance(session, str) and method == "session/resume" and session not in self.live:
-            self.unseen.add(session)
 
     def expect(self, request_id: Any) -> None:
         """Prepare to `result` a request that the test writes by hand."""
@@ -257,6 +254,10 @@ class RawClient:
         except Refusal as refusal:
             result = {"error": refusal.error}
         await self.send({"jsonrpc": "2.0", "id": data["id"], **result})
+
+    def open_turns(self, session: str) -> set[str]:
+        """The names of the prompts in its panel that have no answer yet."""
+        return {turn.name for turn in self._turns if turn.session == session and turn.name}
 
     def unanswered(self) -> list[Asked]:
         """The requests that the agent has not answered yet."""

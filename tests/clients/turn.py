@@ -21,6 +21,8 @@ class Turn:
         self._first: int | None = None
         self._end: int | None = None
         self.id: Any = None
+        self.name: str | None = None
+        """How the panel names the user's message, once the turn has begun."""
         self.response: Any = None
 
     def begun(self) -> None:
@@ -28,16 +30,16 @@ class Turn:
         if self._first is None:
             self._first = len(self._client.updates(self.session))
             shown = self._client.live.setdefault(self.session, [])
-            name = f"own-{len(shown)}"
+            self.name = f"own-{len(shown)}"
             for block in self.blocks:
-                shown.append({"sessionUpdate": "user_message_chunk", "content": block, "messageId": name})
+                shown.append({"sessionUpdate": "user_message_chunk", "content": block, "messageId": self.name})
 
     def ended(self, data: dict[str, Any]) -> None:
         """The response came. A prompt that was refused as invalid never was part of the conversation."""
         self._end = len(self._client.updates(self.session))
         if data.get("error", {}).get("code") in (-32600, -32602):
             shown = self._client.live[self.session]
-            shown[:] = [update for update in shown if update.get("content") not in self.blocks]
+            shown[:] = [update for update in shown if update.get("messageId") != self.name]
 
     @property
     def updates(self) -> list[dict[str, Any]]:
