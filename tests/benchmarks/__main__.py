@@ -1,4 +1,4 @@
-"""Measure everything and print a table: `python -m tests.benchmarks [--quick] [--only PART] [--json FILE]`."""
+"""Measure everything and print a table; `python -m tests.benchmarks --help` says how."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from statistics import median
 
 from tests.benchmarks import beside, floods, ledger, loading, long_histories, sessions, startup, turns
 from tests.benchmarks.agent import command
+from tests.benchmarks.chart import chart
 from tests.benchmarks.figure import Figure, table
 
 
@@ -25,6 +26,8 @@ def main() -> int:
                 print(f"measuring {name} …", file=sys.stderr)
                 figures += part()
     print(table(figures))
+    if args.chart:
+        args.chart.write_text(chart(figures), "utf-8")
     if args.json:
         machine = {"python": platform.python_version(), "machine": platform.machine(), "system": platform.system()}
         shown = {"on": machine, "figures": [figure.json() for figure in figures]}
@@ -56,6 +59,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=main.__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
     parser.add_argument("--only", choices=list(_parts(Path(), quick=True)))
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the ratios there, as SVG")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     return parser.parse_args()
 

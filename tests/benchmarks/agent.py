@@ -30,7 +30,7 @@ class Agent:
             stderr=subprocess.DEVNULL,
         )
         self._seen = psutil.Process(self._process.pid)
-        self._id = 0
+        self._id, self._last = 0, b""
         self.read_bytes = 0
         self.peak = 0
         """Bytes of resident memory at most, once it was closed."""
@@ -51,13 +51,24 @@ class Agent:
 
     def result(self, request: int) -> Any:
         """Read until the answer to that request. Raises RuntimeError for an error answer or a dead agent."""
+        for _ in self.until(request):
+            pass
+        return self._result(self._last)
+
+    def until(self, request: int) -> Iterator[bytes]:
+        """The lines that come before the answer to that request. Raises RuntimeError for a dead agent."""
         assert self._process.stdout
         ending = f'"id":{request},'.encode()
         for line in self._process.stdout:
+            self._last = line
             self.read_bytes += len(line)
             if ending in line[:40] and b'"method"' not in line[:60]:
-                return self._result(line)
+                return
+            yield line
         raise RuntimeError(f"the agent went away at request {request}")
+
+    def notify(self, method: str, **params: Any) -> None:
+        self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def read(self, most: int) -> None:
         """Take so many bytes of its output, or what there is of them."""

@@ -30,10 +30,11 @@ def table(figures: Sequence[Figure]) -> str:
     """A Markdown table, which is also how the figures are published."""
     lines = ["| What | Value | Ratio | Against |", "|---|---|---|---|"]
     for figure in figures:
-        ratio = "" if figure.ratio is None else _number(figure.ratio)
-        lines.append(f"| {figure.name} | {_number(figure.value)} {figure.unit} | {ratio} | {figure.yardstick} |")
+        ratio = "" if figure.ratio is None else short(figure.ratio)
+        lines.append(f"| {figure.name} | {short(figure.value)} {figure.unit} | {ratio} | {figure.yardstick} |")
     return "\n".join(lines)
 
 
-def _number(value: float) -> str:
+def short(value: float) -> str:
+    """Two figures of a small number, whole ones of a large."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 10 else f"{value:.1f}"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tests.benchmarks.agent import running
@@ -58,6 +59,32 @@ def measure(folder: Path, turns: int, chunks: int) -> Iterator[Figure]:
     agent_turn, bare_turn = _agent(folder, tiny, 3)[0], _bare(folder, tiny, 3)[0]
     name = f"turn of {CHARACTERS:,} chunks of one character, CPU"
     yield against(name, agent_turn, "s", f"bare client, {bare_turn:.2f} s", bare_turn)
+    first, last = _thousands(folder)
+    label = f"the first thousand, {first * 1000:.0f} ms"
+    yield against("the last thousand of those chunks, wall", last * 1000, "ms", label, first * 1000)
+
+
+def _thousands(folder: Path) -> tuple[float, float]:
+    """Seconds that the first and the last thousand characters took to arrive, medians of five turns."""
+    env = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
+    took = []
+    with (
+        stub(folder, [{"T": ["x"] * CHARACTERS}] * 6) as url,
+        running(folder / "thousands", OPENAI_BASE_URL=url, **env) as agent,
+    ):
+        session = agent.new(folder)
+        for _ in range(6):
+            request = agent.begin("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "go"}])
+            arrived = [(time.perf_counter(), line) for line in agent.until(request)]
+            at = [moment for moment, line in arrived for _ in range(_characters(line))]
+            took.append((at[1000] - at[0], at[-1] - at[-1001]))
+    return median(first for first, _ in took[1:]), median(last for _, last in took[1:])
+
+
+def _characters(line: bytes) -> int:
+    """How much of the answer an update brings."""
+    update = json.loads(line)["params"]["update"]
+    return len(update["content"]["text"]) if update["sessionUpdate"] == "agent_message_chunk" else 0
 
 
 def _agent(folder: Path, steps: list[dict[str, Any]], times: int) -> tuple[float, float]:
