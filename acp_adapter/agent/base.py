@@ -21,7 +21,7 @@ from acp_adapter.errors import InvalidRequest, LedgerError
 from acp_adapter.pairing import Calls
 from acp_adapter.tools import shown
 from acp_adapter.tools.port import Question, Tool, ToolResult
-from acp_adapter.transcript import Message, Transcript, Usage
+from acp_adapter.transcript import Message, Transcript, Usage, uninterrupted
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
@@ -137,8 +137,12 @@ class Agent:
     async def put(self, questions: Sequence[Question]) -> None:
         """Put to the user what was asked with a tool; the next prompt answers it."""
         asking = message_of(questions)
-        await self.keep(asking)
-        self.emit(TextChunk(asking.id, asking.text()))
+
+        async def say() -> None:
+            await self.keep(asking)
+            self.emit(TextChunk(asking.id, asking.text()))
+
+        await uninterrupted(say())
 
     def _tell_unsaved(self, fault: LedgerError) -> None:
         if not self._warned:

@@ -28,7 +28,7 @@ from acp_adapter.tools.port import (
     ToolContext,
     ToolResult,
 )
-from acp_adapter.transcript import Message, ToolCall, new_id
+from acp_adapter.transcript import Message, ToolCall, new_id, uninterrupted
 
 log = logging.getLogger(__name__)
 
@@ -159,9 +159,9 @@ class AnnouncedCall:
             result = self._hopeless or await self._or_failure(self._permitted())
         except asyncio.CancelledError:
             done = self._context.so_far[-1:] or [ToolResult("")]
-            await self._close(evolve(done[0], text=CANCELLED, failed=True))
+            await uninterrupted(self._close(evolve(done[0], text=CANCELLED, failed=True)))
             raise
-        return await self._close(result or ToolResult(""))
+        return await uninterrupted(self._close(result or ToolResult("")))
 
     async def _or_failure(self, work: Awaitable[ToolResult | None]) -> ToolResult | None:
         """What `work` gives; failures of every kind become failed results that the model reads."""

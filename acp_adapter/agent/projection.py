@@ -140,6 +140,9 @@ Open = Callable[[ToolCall], ToolCallStarted | None]
 """How a call without a result stands, None for one that nobody runs any more."""
 
 
+_BEFORE = "before"
+
+
 def events_of(messages: Iterable[Message], still_open: Open = lambda call: None) -> Iterator[TurnEvent]:
     """Replay: every event that rebuilds what the editor showed, in order.
 
@@ -148,13 +151,31 @@ def events_of(messages: Iterable[Message], still_open: Open = lambda call: None)
     """
     stored = list(messages)
     results = {m.tool_call_id: m for m in stored if m.role == "tool"}
-    for message in stored:
+    for message in _as_said(stored):
         if (message.details or {}).get("summary"):
             yield CompactionChanged(message.id, "completed", message.text())
         elif message.role == "user":
             yield UserMessage(message.id, parts_of(message))
         elif message.role == "assistant":
             yield from _assistant_events(message, results, still_open)
+
+
+def said_before(message: Message, answer_id: str) -> Message:
+    """The user's message, on record as said before the first word of an answer that was asked for without it."""
+    return evolve(message, details={**(message.details or {}), _BEFORE: answer_id})
+
+
+def _as_said(stored: Sequence[Message]) -> Iterator[Message]:
+    """In the order in which it was said and shown: the model may have read a message after the answer that followed."""
+    ids = {message.id for message in stored if message.role == "assistant"}
+    early: dict[str, list[Message]] = {}
+    for message in stored:
+        if (answer := (message.details or {}).get(_BEFORE)) in ids:
+            early.setdefault(answer, []).append(message)
+    for message in stored:
+        yield from early.get(message.id, ())
+        if (message.details or {}).get(_BEFORE) not in early:
+            yield message
 
 
 def parts_of(message: Message) -> Sequence[Part]:

@@ -47,9 +47,10 @@ class Gate:
 
 @define(eq=False)
 class GatedModel:
-    """A model that answers as the gate says: `text`, `call`, or an error."""
+    """A model that answers as the gate says: `text`, `call`, or an error. One that is `silent` says nothing before."""
 
     gate: Gate
+    silent: bool = False
     requests: list[ModelRequest] = field(factory=list)
     name: str = "gated"
     model: str = "gated-1"
@@ -59,8 +60,11 @@ class GatedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         self.requests.append(request)
         number = len(self.requests)
-        yield TextDelta(f"answer {number}")
+        if not self.silent:
+            yield TextDelta(f"answer {number}")
         word = await self.gate.wait()
+        if self.silent:
+            yield TextDelta(f"answer {number}")
         calls = [ToolCall(f"c{number}", WaitingTool.name, "{}").raw()] if word == "call" else None
         finish = {"call": "tool_calls", "length": "length"}.get(word, "stop")
         message = Message(role="assistant", content=f"answer {number}", tool_calls=calls)

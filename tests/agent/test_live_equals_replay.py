@@ -58,8 +58,8 @@ FAILING = st.one_of(
     st.just({"reasoning": "only thoughts"}),
 )
 LONG = st.just({"text": "many words " * 800})
-MEANWHILE = st.one_of(st.none(), st.tuples(st.sampled_from(["cancel", "steer"]), st.integers(0, 9)))
-"""What the user does, and after how many events of the turn."""
+MEANWHILE = st.one_of(st.none(), st.tuples(st.sampled_from(["cancel", "steer"]), st.integers(1, 9)))
+"""What the user does, and after how many events of the turn: before the first, its prompt has not been taken."""
 TURN = st.tuples(st.lists(CALLING, max_size=2), st.one_of(SAYING, SAYING, LONG, FAILING), MEANWHILE)
 COMPACT = st.tuples(st.just([]), SAYING, st.just(("compact", 0)))
 TURNS = st.lists(st.one_of(TURN, TURN, COMPACT), min_size=1, max_size=4)
@@ -81,7 +81,7 @@ async def _play(turns: list[Turn], presents: Presents, mode: Mode) -> None:
         async with house(folder) as live:
             model = ScriptedProvider(steps)
             live.session.services.models = OneModel(model)  # type: ignore[assignment, arg-type]
-            live.session.agent.tools = builtin_tools()
+            live.session.services.tools = builtin_tools()
             live.session.mode = mode
             shown: list[dict[str, Any]] = []
             for number, (_, _, meanwhile) in enumerate(turns):

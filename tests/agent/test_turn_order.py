@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from acp_adapter.agent.base import StopReason
+from acp_adapter.agent.events import UserMessage
+from acp_adapter.agent.projection import events_of
+from acp_adapter.ledger.db import SessionDB
 from acp_adapter.transcript import Message, ToolCall
 from tests.agent.house import House, house
 
@@ -99,6 +102,21 @@ async def test_a_word_to_a_turn_that_is_about_to_end_gets_one_more_step(tmp_path
         assert not asked.done()
         await here.settle(asked)
         assert [sent(m) for m in here.model.requests[-1].messages] == ["go", "answer 1", "wait"]
+
+
+async def test_a_word_before_the_first_word_of_an_answer_is_replayed_before_it_though_the_model_read_it_later(
+    tmp_path: Path,
+) -> None:
+    async with house(tmp_path) as here:
+        here.model.silent = True
+        asked = asyncio.create_task(here.session.prompt("go"))
+        await here.until_kept()
+        await here.session.steer("/steer wait", "wait")
+        await here.settle(asked)
+        stored = await here.ledger(SessionDB.replay, here.session.id)
+        assert [message.text() for message in stored] == ["go", "answer 1", "/steer wait", "answer 2"]
+        shown = [e.parts[0]["text"] if isinstance(e, UserMessage) else e.text for e in events_of(stored)]  # type: ignore[union-attr]
+        assert shown == ["go", "/steer wait", "answer 1", "answer 2"]
 
 
 async def test_a_word_during_a_call_comes_after_its_result(tmp_path: Path) -> None:

@@ -100,12 +100,16 @@ def _plan_differences(live: list[dict[str, Any]], replayed: list[dict[str, Any]]
 
 
 def _meeting(before: list[Item], after: list[Item]) -> int:
-    """Where in the replay the first item stands that was seen live: by what has an id in both, else from the end."""
+    """Where in the replay the first item stands that was seen live: by what has an id in both, else by the words that
+    follow each other, else from the end."""
     for at, item in enumerate(before):
         same = [place for place, other in enumerate(after) if (item.role, item.id) == (other.role, other.id)]
         if same and item.role != "user":
             return max(same[0] - at, 0)
-    return max(len(after) - len(before), 0)
+    last = max(len(after) - len(before), 0)
+    said = [(item.role, item.text) for item in before]
+    told = [(item.role, item.text) for item in after]
+    return next((at for at in range(last, -1, -1) if told[at : at + len(said)] == said), last)
 
 
 def _item_differences(live: Item, replayed: Item) -> list[str]:

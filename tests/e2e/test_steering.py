@@ -113,13 +113,25 @@ async def test_queue_and_steer_without_words_say_how_they_are_used(lab: Lab) -> 
 
 
 @pytest.mark.parametrize("words", ["then this", "/queue then this"])
-async def test_a_prompt_that_waits_survives_a_kill_and_is_shown_by_a_load(lab: Lab, words: str) -> None:
+async def test_a_prompt_that_waits_is_shown_by_a_load(lab: Lab, words: str) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    one = await running(lab, client, session)
+    two = await client.begin_prompt(session, words)
+    client.unseen.add(session)  # its panel has the words before the end of the turn that they wait for
+    assert words in str(await client.load(session, lab.project))
+    lab.model.add(T("done"), T("this too"))
+    (lab.project / "go").touch()
+    assert (await one.done(), await two.done()) == ("end_turn", "end_turn")
+
+
+@pytest.mark.parametrize("words", ["then this", "/queue then this"])
+async def test_a_prompt_that_waits_survives_a_kill(lab: Lab, words: str) -> None:
     client = await lab.start()
     session = await client.new(lab.project)
     await running(lab, client, session)
     await client.begin_prompt(session, words)
     await client.until(lambda: lab.count("message_drafts") == 1, "the prompt waits")
-    assert words in str(await client.load(session, lab.project))
     client = await lab.restart(client)
     shown = [update for update in await client.load(session, lab.project) if "user" in update["sessionUpdate"]]
     assert [update["content"]["text"] for update in shown] == ["first", words]
