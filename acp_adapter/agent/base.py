@@ -107,7 +107,8 @@ class Agent:
     async def close_open_calls(self, reason: str) -> None:
         """Give every call that was not even begun a failed result."""
         for call in self._calls.open(self.transcript.messages):
-            start = evolve(started(call, None), status="failed", content=[shown.text(reason)])
+            known = self.announced.pop(call.id, None) or started(call, None)
+            start = evolve(known, status="failed", content=[shown.text(reason)])
             details = details_of(start, ToolResult(reason, failed=True), duration=0.0)
             await self.keep(
                 Message(role="tool", content=reason, tool_call_id=call.id, tool_name=call.name, details=details)
