@@ -148,6 +148,10 @@ class Store(Protocol):
         """Count a model call that is no part of the conversation; `task` says what it was for."""
         ...
 
+    async def call_ids(self, session_id: str) -> set[str]:
+        """The ids of all tool calls with a result that the conversation ever had."""
+        ...
+
 
 async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` to its end even if the caller is cancelled meanwhile; only then does the cancellation go on.
@@ -229,6 +233,13 @@ class Transcript:
         Raises LedgerError, and InvalidParams for a message that is not in the transcript: nothing has changed then.
         """
         await uninterrupted(self._trim(replacements))
+
+    async def call_ids(self) -> set[str]:
+        """The ids of the conversation's tool calls, compacted and rewound ones too; what the ledger can't tell now is
+        left out."""
+        with contextlib.suppress(LedgerError):
+            return await self._store.call_ids(self.session_id) if self._store else set()
+        return set()
 
     async def charge(self, usage: Usage, *, task: str, model: str | None = None, provider: str | None = None) -> None:
         """Count a model call that is no part of the conversation; `task` says what it was for. Raises LedgerError."""

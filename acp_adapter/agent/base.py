@@ -42,6 +42,7 @@ class Agent:
     announced: dict[str, ToolCallStarted] = field(factory=dict, init=False)
     streaming: StreamingAnswer | None = field(default=None, init=False)
     _calls: Calls = field(factory=Calls, init=False)
+    _shown_calls: set[str] | None = field(default=None, init=False)
     _warned: bool = field(default=False, init=False)
 
     # ---- what each agent does in its own way
@@ -119,21 +120,27 @@ class Agent:
         """Runs calls of this conversation, with the tools as they are now."""
         return ToolRunner(self.tools, self.workspace, self.gatekeeper, self.keep, self.emit, self.announced)
 
-    def with_new_call_ids(self, message: Message) -> Message:
+    async def with_new_call_ids(self, message: Message) -> Message:
         """ACP wants toolCallIds that are unique in the session; many models count from one in each answer."""
         if not message.tool_calls:
             return message
-        used = self._calls.ids(self.transcript.messages)
-        mine = set[str]()
+        used = await self._call_ids()
         renamed = []
         for raw in message.tool_calls:
             new, n = str(raw["id"]), 1
-            while new in used or new in mine:
+            while new in used:
                 n += 1
                 new = f"{raw['id']}-{n}"
-            mine.add(new)
+            used.add(new)
             renamed.append({**raw, "id": new})
         return evolve(message, tool_calls=renamed)
+
+    async def _call_ids(self) -> set[str]:
+        """Of all calls that were ever shown, those too that the model is not sent any more."""
+        if self._shown_calls is None:
+            self._shown_calls = await self.transcript.call_ids()
+        self._shown_calls |= self._calls.ids(self.transcript.messages)
+        return self._shown_calls
 
     async def put(self, questions: Sequence[Question]) -> None:
         """Put to the user what was asked with a tool; the next prompt answers it."""

@@ -197,7 +197,7 @@ class AIAgent(Agent):
             self.streaming = None
             answer.over.set()
         await answer.settle()
-        message = self.with_new_call_ids(completed.message)
+        message = await self.with_new_call_ids(completed.message)
         message = evolve(message, id=answer.id, finish_reason=completed.finish_reason)
         completed = evolve(completed, message=message)
         usage = provider.card.priced(completed.usage) if completed.usage else None

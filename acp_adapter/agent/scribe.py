@@ -179,7 +179,7 @@ class TurnScribe:
             return None
         message = said or Message(role="assistant", content="", finish_reason=ended)
         kept = [self._kept.popleft() for _ in range(len(self._kept))]
-        message = self.agent.with_new_call_ids(
+        message = await self.agent.with_new_call_ids(
             evolve(message, tool_calls=[call.raw()] if call else None, details={KEPT: kept} if kept else None)
         )
         usage, self._usage = self._usage, None

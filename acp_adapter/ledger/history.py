@@ -73,6 +73,15 @@ def dangling(sql: sqlite3.Connection, session_id: str) -> list[Message]:
     return [closing_result(call) for call in open_calls.values()]
 
 
+def call_ids(sql: sqlite3.Connection, session_id: str) -> set[str]:
+    """See `SessionDB.call_ids`."""
+    found = set[str]()
+    for node in tree.chain(sql, session_id):
+        rows = sql.execute("SELECT tool_call_id FROM messages WHERE session_id = ? AND role = 'tool'", (node,))
+        found.update(row[0] for row in rows if row[0])
+    return found
+
+
 def recover(sql: sqlite3.Connection, session_id: str) -> list[Message]:
     """Give the conversation the end that a killed process could not: see `SessionDB.recover`."""
     tip = tree.tip(sql, session_id)

@@ -61,6 +61,9 @@ class Ledger:
     ) -> None:
         await self(SessionDB.charge, session_id, usage, task=task, model=model, provider=provider)
 
+    async def call_ids(self, session_id: str) -> set[str]:
+        return await self(SessionDB.call_ids, session_id)
+
     async def notices(self) -> list[str]:
         """What the user must know about the opening of the file, opened now if it was not; each is given once."""
         await self._lanes["writes"].run(lambda _: None)

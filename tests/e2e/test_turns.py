@@ -184,3 +184,18 @@ async def test_a_session_on_disk_but_not_in_memory_is_listed_with_its_folder_and
     (row,) = (await client.request("session/list", {"cwd": str(lab.project)}))["sessions"]
     assert (row["sessionId"], row["cwd"]) == (session, str(lab.project))
     assert row["updatedAt"].startswith(time.strftime("%Y-", time.gmtime()))
+
+
+async def test_a_call_s_id_is_never_given_again_in_a_session_whatever_was_taken_back(lab: Lab) -> None:
+    call = C("c1", "list_directory", {"path": "."})
+    lab.model.add(call, T("one"), call, T("two"), T("they looked"), call, T("three"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    ids = [(await client.prompt(session, "look")).calls[0].id]
+    await client.prompt(session, "/undo")
+    ids.append((await client.prompt(session, "look")).calls[0].id)
+    await client.prompt(session, "/compact")
+    client = await lab.restart(client)
+    await client.load(session, lab.project)
+    ids.append((await client.prompt(session, "look")).calls[0].id)
+    assert ids == ["c1", "c1-2", "c1-3"]

@@ -82,6 +82,11 @@ class Messages(Access):
         return self._read(lambda sql: history.of_conversation(sql, session_id))
 
     @reads
+    def call_ids(self, session_id: str) -> set[str]:
+        """The ids of all tool calls that got a result, compacted and rewound ones too."""
+        return self._read(lambda sql: history.call_ids(sql, session_id))
+
+    @reads
     def messages_after(self, session_id: str, row: int) -> list[Message]:
         """The active messages beyond that row in the newest node: what another process appended."""
         return self._read(lambda sql: history.of_node(sql, tree.tip(sql, session_id), after=row))
