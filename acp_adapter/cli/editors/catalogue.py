@@ -85,11 +85,13 @@ require("codecompanion").setup({{
 
 
 def _avante(command: Sequence[str]) -> str:
+    """avante.nvim starts an agent with PATH alone: keys, HOME and the rest are passed on."""
+    program = json.dumps(command[0], ensure_ascii=False)
     return f"""\
 require("avante").setup({{
   provider = "acp-adapter",
   acp_providers = {{
-    ["acp-adapter"] = {{ command = {json.dumps(command[0], ensure_ascii=False)}, args = {_lua(command[1:])} }},
+    ["acp-adapter"] = {{ command = {program}, args = {_lua(command[1:])}, env = vim.fn.environ() }},
   }},
 }})"""
 

@@ -1,5 +1,5 @@
 -- acp-adapter in CodeCompanion.nvim: put this into your init.lua. Then :CodeCompanionChat opens a chat with it.
--- `acp-adapter setup --editor neovim` prints the same with the full path of your installation.
+-- `acp-adapter setup` prints the same with the full path of your installation.
 require("codecompanion").setup({
   adapters = {
     acp = {

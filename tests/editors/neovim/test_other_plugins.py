@@ -1,7 +1,7 @@
 """Plugins of other people with the real agent: Telescope as the picker, and the three that speak ACP by our adapters.
 
-`ACP_ADAPTER_TEST_NVIM_PLUGINS` names a folder with clones of telescope.nvim, plenary.nvim, nui.nvim, codecompanion.nvim,
-avante.nvim and agentic.nvim; what is not there is skipped.
+`ACP_ADAPTER_TEST_NVIM_PLUGINS` names a folder with clones of telescope.nvim, plenary.nvim, nui.nvim,
+codecompanion.nvim, avante.nvim and agentic.nvim; what is not there is skipped.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def test_codecompanion_chats_with_the_agent(nvim: Start, script: Script) -> None
     editor.keys(":runtime plugin/codecompanion.lua<CR>:CodeCompanionChat<CR>")
     editor.until("vim.bo.filetype == 'codecompanion'")
     editor.keys("ihi there<Esc>")
+    editor.until("vim.api.nvim_get_mode().mode == 'n' and vim.fn.search('hi there', 'nw') > 0")
     editor.keys("<CR>")
     editor.until(f"{SAID}:find('Hello from the agent.', 1, true)")
 
