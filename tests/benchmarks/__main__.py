@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks import beside, floods, ledger, loading, long_histories, sessions, startup, turns
+from tests.benchmarks import beside, edits, floods, ledger, loading, long_histories, sessions, startup, turns
 from tests.benchmarks.agent import command
 from tests.benchmarks.chart import chart
 from tests.benchmarks.figure import Figure, table
@@ -46,6 +46,7 @@ def _parts(folder: Path, quick: bool) -> dict[str, Callable[[], Iterator[Figure]
         "floods": lambda: floods.measure(folder, 2_000_000 // few, 20 // few),
         "histories": lambda: long_histories.measure(folder, (1_000,) if quick else (1_000, 5_000), 40 // few),
         "loading": lambda: loading.measure(folder, (1_000,) if quick else (1_000, 10_000)),
+        "edits": lambda: edits.measure(folder, 60 // few),
         "ledger": lambda: ledger.measure(folder, quick),
     }
 
