@@ -132,8 +132,8 @@ class Trial:
         elif self.seconds:
             yield Check(f"{name} start", "ok", f"a session after {self.seconds:.2f} s")
         if self.model.verdict != "ok" and shell.verdict == "ok":
-            advice = "Your shell has what an editor does not see. Put it into config.toml: acp-adapter setup"
-            yield evolve(self.model, name=f"{name} model", advice=advice)
+            advice = "An editor may not see what your shell does. Put it into config.toml: acp-adapter setup"
+            yield evolve(self.model, name=f"{name} model", verdict="warn", advice=advice)
         if self.log:
             yield Check(f"{name} log", "warn", " / ".join(self.log), "These are the last warnings in the agent's log.")
 
