@@ -1,6 +1,7 @@
 // The agent's own commands, for what the protocol has no method for: searching, exporting, importing.
 
 import { execFile } from "node:child_process";
+import { environment } from "./environment";
 import type { Launch } from "./process";
 
 /** A whole conversation, with its pictures, must fit. */
@@ -9,7 +10,7 @@ const LIMIT = 512 * 1024 * 1024;
 /** What a command printed. Exit code 1 without a word on stderr is no error: nothing was found. */
 export function runCommand(launch: Launch, words: string[]): Promise<string> {
   const { program, args, cwd } = launch;
-  const env = { ...process.env, ...launch.env };
+  const env = environment(launch.env);
   return new Promise((resolve, reject) => {
     execFile(program, [...args, ...words], { cwd, env, maxBuffer: LIMIT, windowsHide: true }, (error, stdout, stderr) => {
       const said = stderr.trim();

@@ -4,6 +4,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk/unstable";
+import { environment } from "./environment";
 
 /** How the agent is started. */
 export interface Launch {
@@ -23,7 +24,7 @@ export class AgentProcess {
   private readonly child: ChildProcessWithoutNullStreams;
 
   constructor(launch: Launch, log: (line: string) => void) {
-    const env = { ...process.env, ...launch.env };
+    const env = environment(launch.env);
     this.child = spawn(launch.program, launch.args, { cwd: launch.cwd, env, windowsHide: true });
     this.ended = new Promise((resolve) => {
       this.child.on("error", (error) => resolve(`The agent could not be started: ${error.message}`));

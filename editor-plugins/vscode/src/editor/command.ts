@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { CreateTerminalRequest, TerminalExitStatus } from "@agentclientprotocol/sdk/unstable";
+import { environment } from "../agent/environment";
 
 /** Milliseconds in which the output of a command that has exited must be here. */
 const LAST_WORDS = 300;
@@ -20,7 +21,7 @@ export class Command {
     const set = (request.env ?? []).map(({ name, value }): [string, string] => [name, value]);
     this.child = spawn(request.command, request.args ?? [], {
       cwd: request.cwd ?? undefined,
-      env: { ...process.env, ...Object.fromEntries(set) },
+      env: environment(Object.fromEntries(set)),
       stdio: ["ignore", "pipe", "pipe"],
       detached: POSIX,
       windowsHide: true,

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { type CancellationToken, type LogOutputChannel, ProgressLocation, window } from "vscode";
+import { environment } from "../agent/environment";
 import { type Step, told, type Way, ways } from "../agent/install";
 
 /** Whether it is installed now. */
@@ -40,7 +41,7 @@ async function consent(what: string, found: Way[]): Promise<Way | undefined> {
 function run(step: Step, log: LogOutputChannel, token: CancellationToken): Promise<string | undefined> {
   log.info(told(step));
   return new Promise((resolve) => {
-    const child = spawn(step.program, step.args, { env: { ...process.env, ...step.env }, stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
+    const child = spawn(step.program, step.args, { env: environment(step.env), stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
     for (const pipe of [child.stdout, child.stderr]) createInterface(pipe).on("line", (line) => log.info(line));
     const cancelling = token.onCancellationRequested(() => child.kill());
     child.on("error", (error) => resolve(error.message));
