@@ -61,7 +61,8 @@ class Author:
 
         def cancel() -> None:
             stop()
-            loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+            # A step later: a task that is cancelled before its first step never runs, and so would never settle `done`.
+            loop.call_soon_threadsafe(lambda: loop.call_soon(tasks[0].cancel))
 
         result: T = await _end_of(done, cancel)
         return result
@@ -74,7 +75,7 @@ class Author:
     def _begun(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="agents", daemon=True).start()
+            threading.Thread(target=_run, args=(self._loop,), name="agents", daemon=True).start()
         return self._loop
 
 
@@ -84,6 +85,13 @@ def is_async(function: Callable[..., Any]) -> bool:
         return is_async(function.func)
     own = (function, getattr(function, "__call__", None))  # noqa: B004  (an object's own method)
     return any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in own)
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 def _running() -> Future[Outcome]:

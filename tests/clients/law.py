@@ -6,8 +6,8 @@ ledger as the client last heard of it. What may differ, and nothing else:
 
     a command's own answer         is no part of the conversation, and neither is the command; `/retry` stands for the
                                    prompt that it asks again
-    what was taken back            is compared all the same, at its place, from the rows that are kept of it; but not
-                                   of a client that loaded the session, which may have come before or after
+    what was taken back            is compared all the same, at its place, from the rows that are kept of it; of a
+                                   client that loaded the session, what it was shown then or what came later
     what hangs on a user's text    (annotations, unknown fields) is not kept
     a notice in words              is a live event, and so is a compaction that failed (see `fold.differences`)
     a terminal                     lives no longer; the replay has its output (see `fold.differences`)
@@ -92,8 +92,9 @@ class _Judged:
         wanted = Wanted(row.model_config.get("provider"), row.model, row.model_config.get("base_url"))
         chosen = {name: row.model_config.get(name) for name in ("mode", "effort")}
         standing = {"title": title, "model": wanted.name or "auto", **chosen}
-        loaded = any(each.method == "session/load" and each.result for each in exchanged)
-        gone = [] if loaded else _taken_back(sql, session, stored)
+        gone = [
+            message for message in _taken_back(sql, session, stored) if seen.was_there_for(client, session, message)
+        ]
         whole = sorted([*stored, *gone], key=lambda message: message.row or 0) if gone else stored
         return cls(client, session, exchanged, whole, standing, not went_on and not client.process.code)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
 from attrs import define, field
 
+from acp_adapter.transcript import Message
 from tests.clients.raw import Frame, RawClient
 
 AUTH_REQUIRED = -32000
@@ -60,6 +62,19 @@ def saw_the_beginning(exchanged: list[Exchange], session: str) -> bool:
     made = [each for each in exchanged if each.method == "session/new" and each.result.get("sessionId") == session]
     loaded = [each for each in exchanged if each.method == "session/load" and each.result]
     return bool(made or loaded)
+
+
+def was_there_for(client: RawClient, session: str, message: Message) -> bool:
+    """Whether the client, where it loaded the session, was shown the message then, or the message is newer."""
+    loads = [frame.at for frame in client.frames if frame.sent and _loads(_object(frame.data), session)]
+    age = time.monotonic() - max(loads, default=0.0)
+    shown = {update.get(name) for update in client.live[session] for name in ("messageId", "toolCallId")}
+    names = {message.id, message.tool_call_id, *(call.id for call in message.calls())}
+    return message.timestamp > time.time() - age or bool(shown & names - {None})
+
+
+def _loads(data: dict[str, Any], session: str) -> bool:
+    return data.get("method") == "session/load" and _object(data.get("params")).get("sessionId") == session
 
 
 def answers_of_commands(exchanged: list[Exchange]) -> set[str]:

@@ -28,6 +28,7 @@ class Said:
     word: str
     picture: int | None = None
     summary: bool = False
+    role: str = "user"
 
     @property
     def content(self) -> str | list[Part]:
@@ -46,7 +47,7 @@ class Node:
 
 @define
 class Conversation:
-    """A conversation as a person knows it: its nodes in order, what is being streamed, where it branched off."""
+    """A conversation as a person knows it: its nodes in order, the draft that is being said, where it branched off."""
 
     nodes: list[Node]
     parent: str | None = None
@@ -87,7 +88,7 @@ class TreeMachine(RuleBasedStateMachine):
         word = self.name("word")
         self.words.add(word)
         message = user(word) if self.count % 2 else answer(word)
-        said = Said(message.id, word, self.count % 2 if self.count % 5 == 0 else None)
+        said = Said(message.id, word, self.count % 2 if self.count % 5 == 0 else None, role=message.role)
         return said, evolve(message, content=said.content)
 
     @rule(target=conversations)
@@ -146,7 +147,6 @@ class TreeMachine(RuleBasedStateMachine):
         node = Node(self.name("node"), [said, *kept], [said, *kept], dict(conversation.tip.sent))
         self.db.continue_compressed(conversation.id, node.id, summary, messages[len(messages) - len(kept) :])
         conversation.nodes.append(node)
-        conversation.draft = None
 
     @rule(conversation=conversations, data=st.data())
     def undo(self, conversation: Conversation, data: st.DataObject) -> None:
@@ -162,7 +162,8 @@ class TreeMachine(RuleBasedStateMachine):
         self.db.undo(conversation.id, said.id)
         for node in conversation.nodes:
             node.active = [each for each in node.active if each not in undone]
-        conversation.draft = None
+        if conversation.draft and conversation.draft.role == "assistant":
+            conversation.draft = None
 
     @rule(conversation=conversations, archived=st.booleans())
     def archive(self, conversation: Conversation, archived: bool) -> None:
