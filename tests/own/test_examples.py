@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 from tests.clients import editor
 from tests.clients.editor import Editor
 from tests.clients.lab import Lab
-from tests.clients.raw import RawClient
+from tests.clients.raw import RawClient, RpcError
 from tests.clients.turn import output
-from tests.stub_model import SHELL, C, T
+from tests.stub_model import ERR, SHELL, STALL, C, T
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOW = 60.0
@@ -88,3 +89,20 @@ async def test_langgraph(lab: Lab) -> None:
     assert (await client.prompt(session, "Again?", SLOW)).text == "I told you."
     assert lab.model.requests[-1].texts("user") == ["What is ACP?", "Again?"]
     assert lab.model.requests[-1].texts("tool") == ["the Agent Client Protocol"]
+
+
+@pytest.mark.parametrize("name", ["pydantic_ai_agent", "langgraph_agent"])
+async def test_a_framework_is_stopped_in_mid_stream_and_its_error_is_told(lab: Lab, name: str) -> None:
+    needs("pydantic_ai" if name.startswith("pydantic") else "langchain_openai")
+    lab.referee.allow("Traceback")
+    lab.model.add(STALL("half an "), ERR(400, "what a prompt"), T("Well."))
+    client = await start(lab, name)
+    session = await new(client, lab)
+    turn = await client.begin_prompt(session, "go")
+    await turn.says("half an", SLOW)
+    assert await turn.cancel() == "cancelled"
+    await asyncio.to_thread(lab.model.wait_for_hangups, 1)
+    with pytest.raises(RpcError, match=rf"{name}\.py:agent failed: .*what a prompt"):
+        await client.prompt(session, "and now?", SLOW)
+    assert (await client.prompt(session, "and now?", SLOW)).text == "Well."
+    await lab.assert_replay_equals_live(client, session)
