@@ -55,7 +55,7 @@ def build(peer: Peer, client: dict[str, Any] | None, own: str | Agent | Factory 
     config.make_home()
     ledger = Ledger(config.ledger)
     tools = {**builtin_tools(), SessionSearch.name: SessionSearch(ledger), Recall.name: Recall(ledger)}
-    commands = frozenset(command.name for command in panel.COMMANDS)
+    commands = frozenset(panel.COMMANDS)
     given = own or config.agent
     agents = OwnAgents(given, redactor_of(config).text) if given else None
     services = Services(config, ledger, Models(config), tools, commands=commands, own=agents)
@@ -182,10 +182,10 @@ class AcpAgent:
         content = content_of([unstructure(block) for block in params.prompt])
         session = await self._sessions.find(params.session_id)
         named = Named.of(content)
-        command = panel.command(named.name) if named else None
+        command = panel.COMMANDS.get(named.name) if named else None
         if named and command:
-            asked = Asked(named.argument, content, named.attached, session, self._sessions, self._services)
-            return types.PromptResponse(await command.run(asked))
+            given = (named.argument, content, named.attached, session, self._sessions, self._services)
+            return types.PromptResponse(await command.run(Asked(*given, panel.COMMANDS)))
         sent = await asyncio.to_thread(repertory.meaning, named, self._services, session.cwd) if named else None
         return types.PromptResponse(await session.prompt(content, sent))
 

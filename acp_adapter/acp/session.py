@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -221,12 +221,14 @@ class SessionState:
         await self.transcript.rewind(prompt.id)
         return prompt
 
-    async def retry(self) -> StopReason:
-        """Take the last answer back and ask again, in turn."""
+    async def retry(self, sent: Callable[[Content], Awaitable[Content | None]]) -> StopReason:
+        """Take the last answer back and ask again, in turn. `sent` is what the model reads in place of a prompt now."""
 
         async def work(turn: Turn) -> StopReason:
+            prompt = self.last_prompt()
+            read = await sent(prompt.content or "") if prompt else None
             gone = await self.undo()
-            return await answer(self, turn, Message("user", gone.content, api_content=gone.api_content))
+            return await answer(self, turn, Message("user", gone.content, api_content=read))
 
         return await self.turns.take(work)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.clients.lab import Lab
-from tests.clients.raw import RawClient
+from tests.clients.raw import RawClient, RpcError
 from tests.clients.turn import Turn
 from tests.e2e.test_skills_and_prompts import put
 from tests.stub_model import SHELL, C, T
@@ -147,3 +147,40 @@ async def test_a_prompt_of_one_s_own_can_wait_too(lab: Lab) -> None:
     session = await client.new(lab.project)
     await client.prompt(session, "/queue /review the diff")
     assert lab.model.requests[-1].texts("user") == ["Review the diff with care."]
+
+
+async def test_a_command_behind_queue_is_carried_out_in_its_turn(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    one = await running(lab, client, session)
+    named = await client.begin_prompt(session, "/queue /title After it")
+    undone = await client.begin_prompt(session, "/queue /queue /undo")
+    assert not client.answered(named.id)
+    lab.model.add(T("done"))
+    (lab.project / "go").touch()
+    assert (await one.done(), await named.done(), await undone.done()) == ("end_turn", "end_turn", "end_turn")
+    assert "After it" in named.text and "Taken back, with all that followed: “first”" in undone.text
+    assert len(lab.model.requests) == 2, "no command is for the model"
+    client.unseen.add(session)  # the commands were typed before the answer came that they stand behind
+
+
+async def test_a_command_behind_queue_is_told_what_follows_it(lab: Lab) -> None:
+    client = await lab.start()
+    session = await client.new(lab.project)
+    with pytest.raises(RpcError, match="Type `/undo`"):
+        await client.prompt(session, "/queue /undo everything")
+
+
+async def test_retry_reads_a_prompt_of_one_s_own_and_a_linked_file_again(lab: Lab) -> None:
+    put(lab.home / "prompts/review.md", "Review $ARGUMENTS with care.\n")
+    (lab.project / "a.txt").write_text("old")
+    link = {"type": "resource_link", "uri": (lab.project / "a.txt").as_uri(), "name": "a.txt"}
+    lab.model.add(T("hm"), T("hm"), T("hm"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, [{"type": "text", "text": "/queue /review it"}, link])
+    put(lab.home / "prompts/review.md", "Look at $ARGUMENTS.\n")
+    (lab.project / "a.txt").write_text("new")
+    await client.prompt(session, "/retry")
+    asked = str(lab.model.requests[-1].texts("user"))
+    assert "Look at it." in asked and "new" in asked and "with care" not in asked and "old" not in asked

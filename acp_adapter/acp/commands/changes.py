@@ -123,7 +123,11 @@ def _quoted(prompt: Message | None) -> str:
 
 CHANGES = [
     Command(
-        "undo", "Take back the last prompt, what it changed, or both", undo, f"[files|conversation|both] [{OVERWRITE}]"
+        "undo",
+        "Take back the last prompt, what it changed, or both",
+        undo,
+        f"[files|conversation|both] [{OVERWRITE}]",
+        waits=True,
     ),
-    Command("redo", "Bring back files that were taken back", redo, f"[{OVERWRITE}]"),
+    Command("redo", "Bring back files that were taken back", redo, f"[{OVERWRITE}]", waits=True),
 ]

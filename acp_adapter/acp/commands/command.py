@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from attrs import frozen
 
@@ -21,7 +21,8 @@ _NAMED = re.compile(r"\s*/(\S+)(.*)", re.DOTALL)
 class Asked:
     """One command as it was typed, and what it may use.
 
-    `argument` is what follows the name, `content` the whole prompt, `attached` its blocks beyond the first.
+    `argument` is what follows the name, `content` the whole prompt, `attached` its blocks beyond the first, `commands`
+    all that there are, by their names.
     """
 
     argument: str
@@ -30,10 +31,12 @@ class Asked:
     session: SessionState
     sessions: SessionManager
     services: Services
+    commands: Mapping[str, Command]
 
-    def meaning(self, text: str) -> Content:
-        """`text` with what is attached: what the model is to read in the place of the command."""
-        return [{"type": "text", "text": text}, *self.attached] if self.attached else text
+    @property
+    def said(self) -> Content:
+        """What follows the name, with what is attached."""
+        return _said(self.argument, self.attached)
 
     async def say(self, text: str) -> StopReason:
         """Answer with Markdown, which ends the command."""
@@ -46,12 +49,16 @@ Run = Callable[[Asked], Awaitable[StopReason]]
 
 @frozen
 class Command:
-    """`hint` shows what may follow the name. `run` may raise: the request then gets that error."""
+    """`hint` shows what may follow the name. `run` may raise: the request then gets that error.
+
+    `waits` says that it takes its turn behind those that run and wait; other commands are carried out at once.
+    """
 
     name: str
     description: str
     run: Run
     hint: str | None = None
+    waits: bool = False
 
     def advertised(self) -> types.AvailableCommand:
         hint = types.UnstructuredCommandInput(self.hint) if self.hint else None
@@ -72,3 +79,12 @@ class Named:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         found = _NAMED.match(parts[0]["text"]) if parts[0].get("type") == "text" else None
         return cls(found[1], found[2].strip(), parts[1:]) if found else None
+
+    @property
+    def said(self) -> Content:
+        """What follows the name, with what is attached."""
+        return _said(self.argument, self.attached)
+
+
+def _said(argument: str, attached: Sequence[Part]) -> Content:
+    return [{"type": "text", "text": argument}, *attached] if attached else argument

@@ -30,13 +30,8 @@ def advertised(repertoire: Repertoire | None = None) -> types.AvailableCommandsU
     """The commands of the panel, and after them what is in the repertoire."""
     pieces = repertoire.pieces.values() if repertoire else ()
     return types.AvailableCommandsUpdate(
-        [*(command.advertised() for command in COMMANDS), *map(repertory.advertised, pieces)]
+        [*(command.advertised() for command in COMMANDS.values()), *map(repertory.advertised, pieces)]
     )
-
-
-def command(name: str) -> Command | None:
-    """The command of that name."""
-    return next((each for each in COMMANDS if each.name == name), None)
 
 
 def _line(command: Command) -> str:
@@ -51,4 +46,5 @@ GROUPS = [
     ("Sessions", [*LEDGER, *EXPORT]),
     ("About", [Command("help", "Show what can be typed here", show_help), *ABOUT, *SERVERS]),
 ]
-COMMANDS = [each for _, commands in GROUPS for each in commands]
+COMMANDS = {each.name: each for _, commands in GROUPS for each in commands}
+"""All of them, by their names."""
