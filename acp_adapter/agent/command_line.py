@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 
 _JOINTS = re.compile(r"\|\||&&|[|;\n]")
 """What joins plain commands. Inside quotes it leaves a part with a quote that is open: then nothing is plain."""
@@ -22,9 +23,10 @@ _REDIRECTION = re.compile(r"(\d*|&)[<>]+&?[ \t]*[^\s|;&(){}`$<>]+")
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _WRAPPERS = frozenset(
-    "sudo doas env command builtin exec eval nohup nice time timeout xargs stdbuf setsid sh bash dash zsh then do "
-    "else".split()
+    "! if elif while until then else do time coproc trap sudo doas su env command builtin exec eval nohup nice ionice "
+    "timeout watch xargs parallel find stdbuf setsid flock strace script busybox sh bash dash zsh fish".split()
 )
+"""What may stand before a command, with options and words of its own."""
 
 
 def plain_commands(command: str) -> list[list[str]] | None:
@@ -48,7 +50,7 @@ def may_begin_with(command: str, wanted: list[str]) -> bool:
     """
     joined = _IFS.sub(" ", command.replace("\\\n", " "))
     starts = [*_STARTS.split(joined), *_STARTS.split(_REDIRECTION.sub(" ", joined))]
-    return any(_bare(start)[: len(wanted)] == wanted for start in starts)
+    return any(_begins(words, wanted) for start in starts for words in _beginnings(start))
 
 
 def _words(part: str) -> list[str] | None:
@@ -60,9 +62,22 @@ def _words(part: str) -> list[str] | None:
         return None
 
 
-def _bare(start: str) -> list[str]:
-    """The words without quotes, backslashes, assignments, wrappers and the program's folder."""
+def _beginnings(start: str) -> Iterator[list[str]]:
+    """The words without quotes, backslashes and assignments; after a wrapper, from any of its words on, too."""
     words = re.sub(r"[\"'\\$]", "", start).split()
-    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS or words[0].startswith("-")):
-        words = words[1:]
-    return [words[0].rpartition("/")[2], *words[1:]] if words else []
+    wrapped = False
+    for at, word in enumerate(words):
+        yield words[at:]
+        wrapped = wrapped or word.rpartition("/")[2] in _WRAPPERS
+        if not wrapped and not _ASSIGNMENT.match(word):
+            return
+
+
+def _begins(words: list[str], wanted: list[str]) -> bool:
+    """The program's folder does not count, nor do options before the second word, each perhaps with its value."""
+    program, rest = words[0].rpartition("/")[2], words[1:]
+    if program != wanted[0]:
+        return False
+    if len(wanted) == 1 or rest[: len(wanted) - 1] == wanted[1:]:
+        return True
+    return bool(rest) and rest[0].startswith("-") and any(_begins([program, *rest[n:]], wanted) for n in (1, 2))

@@ -153,7 +153,7 @@ def test_the_reference_has_every_environment_variable_and_no_other() -> None:
 
 def test_the_reference_has_every_command_of_the_prompt() -> None:
     section = (ROOT / "docs/reference/commands.md").read_text("utf-8").partition("## In the prompt")[2]
-    assert re.findall(r"^\| `/(\w+)", section, re.MULTILINE) == [command.name for command in PROMPT_COMMANDS]
+    assert re.findall(r"^\| `/(\w+)", section, re.MULTILINE) == list(PROMPT_COMMANDS)
 
 
 def test_the_reference_has_every_setting() -> None:

@@ -202,6 +202,17 @@ def test_an_allowance_for_a_list_names_each_part(project: Path, home: Path) -> N
         "if true; then git push; fi",
         "x\ngit push",
         "git  \t push",
+        "git -C elsewhere push",
+        "git --no-pager -c a=b push --force",
+        "timeout 5 git push",
+        "/bin/sudo -u me /usr/bin/git push",
+        "nice -n 10 git push",
+        "env -u A B=1 git push",
+        "if git push; then true; fi",
+        "! git push",
+        "while git push; do true; done",
+        "find . -name x -exec git push ';'",
+        "trap 'git push' EXIT",
     ],
 )
 def test_a_refused_beginning_is_seen_behind_what_is_put_before_it(text: str, project: Path) -> None:
@@ -209,7 +220,18 @@ def test_a_refused_beginning_is_seen_behind_what_is_put_before_it(text: str, pro
     assert book.ruling("run_command", command(text, project)) == Rule("reject", "run_command", prefix="git push")
 
 
-@pytest.mark.parametrize("text", ["git pull", "git pushx", "echo git; push", "grep 'git pull' x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git pull",
+        "git pushx",
+        "echo git; push",
+        "grep 'git pull' x",
+        "git stash push",
+        "git log -- push",
+        "echo sudo git push",
+    ],
+)
 def test_other_commands_are_not_taken_for_a_refused_one(text: str) -> None:
     assert not may_begin_with(text, ["git", "push"])
 
