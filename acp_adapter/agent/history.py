@@ -66,10 +66,12 @@ class LedgerHistory:
     @asynccontextmanager
     async def watching(self, paths: Iterable[Path], call_id: str) -> AsyncIterator[None]:
         """What changed is written down afterwards: a process that is killed meanwhile has not kept it."""
-        changed = await self._changed()
-        watch = await asyncio.to_thread(look, [*changed, *paths])
+        watch: dict[Path, Look] = {}
         self._watches.append(watch)
         try:
+            changed = await self._changed()
+            seen = await asyncio.to_thread(look, [*changed, *paths])
+            watch.update({path: each for path, each in seen.items() if path not in watch})
             yield
         finally:
             self._watches.remove(watch)
