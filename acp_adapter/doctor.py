@@ -40,7 +40,7 @@ class Check:
 async def versions(config: Config) -> Check:
     parts = [f"acp-adapter {__version__}", f"Python {platform.python_version()} on {platform.system()}"]
     missing = []
-    for package in ("pygls", "lsprotocol", "attrs", "cattrs", "httpx"):
+    for package in ("pygls", "attrs", "cattrs", "httpx"):
         try:
             parts.append(f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:

@@ -7,9 +7,13 @@ import logging
 import uuid
 from typing import Any
 
-from lsprotocol.types import ErrorCodes, LSPErrorCodes, ResponseError
-
 from acp_adapter.errors import AcpAdapterError, ClientError
+
+ErrorObject = dict[str, Any]
+"""`code`, `message`, and `data` where there is any."""
+
+INTERNAL_ERROR = -32603
+REQUEST_CANCELLED = -32800
 
 log = logging.getLogger(__name__)
 
@@ -21,12 +25,13 @@ def client_error(error: Any) -> ClientError:
     return ClientError(f"The editor answered with an error: {error.get('message')}", code=error.get("code"))
 
 
-def response_error(fault: BaseException) -> ResponseError:
+def response_error(fault: BaseException) -> ErrorObject:
     """What the editor may see of a fault. Of a bug that is no more than the number under which it is logged."""
     if isinstance(fault, AcpAdapterError):
-        return ResponseError(code=fault.code, message=fault.message, data=fault.data or None)
+        data = {"data": fault.data} if fault.data else {}
+        return {"code": fault.code, "message": fault.message, **data}
     if isinstance(fault, asyncio.CancelledError):
-        return ResponseError(code=LSPErrorCodes.RequestCancelled, message="The request was cancelled.")
+        return {"code": REQUEST_CANCELLED, "message": "The request was cancelled."}
     incident = uuid.uuid4().hex[:8]
     log.error("Internal error, incident %s", incident, exc_info=fault)
-    return ResponseError(code=ErrorCodes.InternalError, message="Internal error", data={"incident": incident})
+    return {"code": INTERNAL_ERROR, "message": "Internal error", "data": {"incident": incident}}

@@ -15,20 +15,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
-from lsprotocol.types import ResponseError
-from pygls.exceptions import JsonRpcMethodNotFound
-from pygls.protocol.json_rpc import (
+from acp_adapter.acp import types
+from acp_adapter.acp.converter import converter, structure, unstructure
+from acp_adapter.acp.envelope import Id, check_envelope, expects_answer, id_of, is_id, is_response
+from acp_adapter.acp.faults import ErrorObject, client_error, response_error
+from acp_adapter.acp.framing import LineSplitter, TooLong, decode, encode
+from acp_adapter.acp.json_rpc import (
+    JsonRpcMethodNotFound,
     JsonRPCNotification,
     JsonRPCProtocol,
     JsonRPCRequestMessage,
     JsonRPCResponseMessage,
 )
-
-from acp_adapter.acp import types
-from acp_adapter.acp.converter import converter, structure, unstructure
-from acp_adapter.acp.envelope import Id, check_envelope, expects_answer, id_of, is_id, is_response
-from acp_adapter.acp.faults import client_error, response_error
-from acp_adapter.acp.framing import LineSplitter, TooLong, decode, encode
 from acp_adapter.acp.outbox import Outbox, TextRun
 from acp_adapter.errors import AcpAdapterError, ClientError, InvalidParams, InvalidRequest, MethodNotFound
 
@@ -171,7 +169,7 @@ class Peer(JsonRPCProtocol):
             if is_response(data):
                 self._handle_response(id_of(data), {"error": {"message": str(fault)}})
             elif expects_answer(data):
-                self._send_response(cast(Any, id_of(data)), error=response_error(fault))
+                self._respond(id_of(data), error=response_error(fault))
             else:
                 bug = None if isinstance(fault, AcpAdapterError) else fault
                 log.warning("Ignored a message that can't be handled: %s", fault, exc_info=bug)
@@ -260,22 +258,16 @@ class Peer(JsonRPCProtocol):
         del self._running[msg_id]
         after = self._after.pop(msg_id, [])
         try:
-            self._send_response(msg_id, future.result())
+            self._respond(msg_id, future.result())
         except (Exception, asyncio.CancelledError) as fault:  # noqa: BLE001  (the error boundary)
-            self._send_response(msg_id, error=response_error(fault))
+            self._respond(msg_id, error=response_error(fault))
             return
         for callback in after:
             callback()
 
-    def _send_response(self, msg_id: Any, result: Any = None, error: ResponseError | None = None) -> None:
-        message: dict[str, Any] = {"jsonrpc": self.VERSION, "id": msg_id}
-        if error is None:
-            message["result"] = unstructure(result)
-        else:
-            message["error"] = {"code": error.code, "message": error.message}
-            if error.data is not None:
-                message["error"]["data"] = error.data
-        self.outbox.put(encode(message))
+    def _respond(self, msg_id: Any, result: Any = None, error: ErrorObject | None = None) -> None:
+        answer = {"result": unstructure(result)} if error is None else {"error": error}
+        self.outbox.put(encode({"jsonrpc": self.VERSION, "id": msg_id, **answer}))
 
     def _send_data(self, data: Any) -> None:
         """pygls' way out, for requests."""
