@@ -145,7 +145,7 @@ def test_a_place_is_a_file_and_perhaps_a_line(tmp_path: Path) -> None:
         place("a.py:0", tmp_path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(["one", "two", "hand"]), st.integers(0, 30), st.booleans()), max_size=14)
 )

@@ -190,4 +190,4 @@ class CheckpointMachine(RuleBasedStateMachine):
 
 
 class TestCheckpoints(CheckpointMachine.TestCase):  # type: ignore[misc,valid-type]
-    settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+    settings = settings(max_examples=40, stateful_step_count=25)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_adapter.acp.converter import unstructure
@@ -67,7 +67,7 @@ TURNS = st.lists(st.one_of(TURN, TURN, COMPACT), min_size=1, max_size=4)
 Turn = tuple[list[Step], Step, tuple[str, int] | None]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(TURNS, st.booleans(), st.sampled_from(["ask", "accept_edits"]))
 def test_a_replay_shows_what_was_shown_live(turns: list[Turn], presents: bool, mode: Mode) -> None:
     asyncio.run(_play(turns, Presents(presents, presents), mode))

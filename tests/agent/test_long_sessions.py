@@ -151,7 +151,7 @@ _names = st.sampled_from(["prompt", "step", "prompt", "step", "step", "compact",
 _sizes = st.lists(st.one_of(st.integers(1, 3_000), st.integers(1, 30_000)), min_size=1, max_size=4)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.sampled_from([4_000, 10_000]), st.lists(st.tuples(_names, _sizes), min_size=4, max_size=25))
 def test_a_long_session_stays_within_its_window_and_true_to_its_ledger(
     window: int, steps: list[tuple[str, list[int]]]

@@ -21,14 +21,14 @@ STEPS = ("prompt", "steer", "text", "call", "length", "breathe")
 
 
 @given(st.lists(st.sampled_from((*STEPS, "cancel")), max_size=14))
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_nothing_is_lost_in_any_order(steps: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(play(Path(folder), steps))
 
 
 @given(st.lists(st.sampled_from(STEPS), max_size=14))
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_without_a_cancel_the_model_sees_all_of_it(steps: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(play(Path(folder), steps))

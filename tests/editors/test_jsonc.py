@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_adapter.cli.editors.jsonc import NotJsonc, find, parse, value_of, with_value, without
@@ -12,7 +12,6 @@ from tests.editors.documents import NAME, TABLE, documents
 ENTRY = {"type": "custom", "command": "/opt/über dir/acp-adapter", "args": [], "env": {}}
 PATH = (TABLE, NAME)
 
-any_document = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 ZED = """\
 // Zed settings
@@ -25,14 +24,12 @@ ZED = """\
 """
 
 
-@any_document
 @given(documents())
 def test_what_is_written_is_read(document: tuple[str, object]) -> None:
     text, value = document
     assert value_of(text) == value
 
 
-@any_document
 @given(documents())
 def test_an_entry_is_added_by_one_insertion_and_all_else_is_said_as_before(document: tuple[str, dict]) -> None:
     text, value = document
@@ -42,7 +39,6 @@ def test_an_entry_is_added_by_one_insertion_and_all_else_is_said_as_before(docum
     assert any(after[:at] + after[at + inserted :] == text for at in range(len(text) + 1))
 
 
-@any_document
 @given(documents())
 def test_an_entry_is_taken_out_and_all_else_is_said_as_before(document: tuple[str, dict]) -> None:
     text, value = document
@@ -51,7 +47,6 @@ def test_an_entry_is_taken_out_and_all_else_is_said_as_before(document: tuple[st
     assert without(text, PATH) == text
 
 
-@any_document
 @given(documents(), st.data())
 def test_any_member_can_go_and_its_comments_stay(document: tuple[str, dict], data: st.DataObject) -> None:
     text, value = document
@@ -61,7 +56,6 @@ def test_any_member_can_go_and_its_comments_stay(document: tuple[str, dict], dat
         assert value_of(after) == {name: each for name, each in value.items() if name != key}
 
 
-@any_document
 @given(documents())
 def test_line_ends_are_those_of_the_file(document: tuple[str, dict]) -> None:
     text, _ = document
@@ -70,7 +64,6 @@ def test_line_ends_are_those_of_the_file(document: tuple[str, dict]) -> None:
         assert after.count("\r\n") == (after.count("\n") if "\r\n" in text else 0)
 
 
-@any_document
 @given(documents(), st.data())
 def test_a_text_with_a_piece_missing_is_refused_or_read_whole(document: tuple[str, dict], data: st.DataObject) -> None:
     """Cut anywhere, nothing but NotJsonc is ever raised, and what is changed all the same says what was there."""

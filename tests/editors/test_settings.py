@@ -44,7 +44,7 @@ def take_back(config: Config, file: Path, name: str = "zed") -> None:
     change.take_back(config)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=documents(), mark=st.sampled_from([b"", b"\xef\xbb\xbf"]), name=st.sampled_from(["zed", "vscode"]))
 def test_any_settings_are_changed_and_changed_back_to_the_byte(
     config: Config, file: Path, document: tuple[str, object], mark: bytes, name: str
@@ -60,7 +60,6 @@ def test_any_settings_are_changed_and_changed_back_to_the_byte(
     assert file.read_bytes() == before
 
 
-@settings(deadline=None)
 @given(text=st.text(alphabet="ab;\n\r\t é"), newline=st.sampled_from(["\n", "\r\n"]))
 def test_lines_in_an_init_file_come_and_go_and_say_the_command(text: str, newline: str) -> None:
     before = text.replace("\r", "").replace("\n", newline)
@@ -174,7 +173,6 @@ def test_a_receipt_that_would_change_more_than_the_entry_is_not_used(config: Con
     assert change and change.after == '{"agent_servers": {}, "size": 1}'
 
 
-@settings(deadline=None)
 @given(st.text("ab\n", max_size=12), st.text("ab\n", max_size=12))
 def test_an_edit_between_two_texts_leads_back(before: str, after: str) -> None:
     assert Edit.between(before, after).undone(after) == before

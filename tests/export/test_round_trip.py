@@ -93,7 +93,7 @@ CELLS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.fixed_dictionaries(CELLS)), max_size=8))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_whatever_stands_in_the_columns_comes_back(made: list[tuple[str, dict[str, Any]]]) -> None:
     with tempfile.TemporaryDirectory() as folder, closing(SessionDB.open(Path(folder) / "a.db")) as db:
         for name in ("a", "b"):

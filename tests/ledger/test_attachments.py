@@ -84,7 +84,7 @@ _parts = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(_parts, st.none() | _parts, st.none() | st.dictionaries(_keys, _parts, min_size=1, max_size=2))
 def test_whatever_parts_hold_reads_back_byte_for_byte(db: SessionDB, content: Any, sent: Any, details: Any) -> None:
     message = Message(role="user", content=content, api_content=sent, details=details)

@@ -43,7 +43,7 @@ _message = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.lists(_message, max_size=4, unique_by=lambda message: message.id))
 def test_every_message_reads_back_whole(db: SessionDB, messages: list[Message]) -> None:
     session = new_session(db, new_id())

@@ -225,7 +225,7 @@ def test_passages_come_by_session_with_their_neighbours(db: SessionDB) -> None:
     assert texts(sessions[1].passages[0].messages) == ["two", "zebra here", "four"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(st.data())
 def test_any_part_cut_at_blanks_of_any_text_finds_it(db: SessionDB, data: st.DataObject) -> None:
     alphabet = st.sampled_from("ab1 -_/.'\"*()日本語é→😀\n\t:{}%")
@@ -239,7 +239,7 @@ def test_any_part_cut_at_blanks_of_any_text_finds_it(db: SessionDB, data: st.Dat
     assert len(db.search(f"{marker} {word}")) == 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.text(max_size=40))
 def test_no_query_is_a_syntax_error(db: SessionDB, text: str) -> None:
     try:

@@ -248,4 +248,4 @@ class TreeMachine(RuleBasedStateMachine):
 
 
 class TestTree(TreeMachine.TestCase):  # type: ignore[misc,valid-type]
-    settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+    settings = settings(max_examples=25, stateful_step_count=25)

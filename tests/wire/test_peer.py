@@ -95,7 +95,7 @@ async def test_what_is_no_request_gets_no_answer(frame: Any) -> None:
     assert [outcome(each) for each in await wire().ask(frame, prompt("next"))] == [("next", DONE)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_each_request_among_random_junk_gets_exactly_one_answer(data: st.DataObject) -> None:
     junk = st.one_of(

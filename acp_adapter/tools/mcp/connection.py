@@ -111,7 +111,7 @@ class Connection:
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001  (the SDK raises groups of anything; all become a sentence)
-            self._failed(self._reason(error))
+            self._failed(await self._reason(error))
 
     def _made(self, stack: contextlib.AsyncExitStack) -> mcp.Client:
         import mcp
@@ -195,7 +195,7 @@ class Connection:
 
         return getattr(getattr(error, "error", None), "code", None) == mcp_types.CONNECTION_CLOSED
 
-    def _reason(self, error: BaseException) -> str:
+    async def _reason(self, error: BaseException) -> str:
         """A sentence: the innermost cause, and the server's own last word where it gave one."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
@@ -203,7 +203,7 @@ class Connection:
             return f"it did not answer within {CONNECT:.0f} seconds."
         if isinstance(error, FileNotFoundError):
             return f"there is no program {self.server.command!r}."
-        said = self._stderr.last_line()
+        said = await self._stderr.last_line()
         return f"{str(error) or type(error).__name__}{f' ({said})' if said else ''}".rstrip(".") + "."
 
 
