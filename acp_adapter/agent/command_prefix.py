@@ -35,6 +35,8 @@ _PREFIXES = (
 )
 """What any arguments may follow. Test runners and builds run the project's own code: that is what is allowed."""
 
+_LEADS_AWAY = re.compile(r"/|[A-Za-z]:/|@.")
+
 
 def prefix_of_words(words: list[str]) -> str | None:
     """The beginning of a plain command that may stand for others like it, None where only the exact text may."""
@@ -56,9 +58,10 @@ def covers_words(prefix: str, words: list[str]) -> bool:
 
 
 def _is_harmless(word: str, options: list[str]) -> bool:
-    """An option that is known, several known letters in one, a number, or a word that leads to no other folder."""
+    """An option that is known, several known letters in one, a number, or a word that leads to no other folder. What
+    begins with `@` may be a file of options."""
     if not word.startswith("-"):
-        return not word.startswith("/") and ".." not in re.split(r"[/=:]", word) and "://" not in word
+        return not _LEADS_AWAY.match(word) and ".." not in re.split(r"[/=:]", word) and "://" not in word
     name, _, value = word.partition("=")
     letters = re.fullmatch(r"-([A-Za-z]+)", word)
     known = name in options or bool(letters and all(f"-{letter}" in options for letter in letters[1]))

@@ -8,11 +8,13 @@ import logging
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from acp_adapter.agent.command_line import bare_words
 from acp_adapter.agent.rules import Rule, Rulebook, Verdict
+from acp_adapter.tools.fetch import HOST
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +133,31 @@ def _rule(verdict: Verdict, raw: Any, origin: str) -> Rule:
         raise ValueError(f"each {verdict} needs a tool, and may have one of {', '.join(FIELDS[1:])}")
     if not all(isinstance(value, str) and value for value in raw.values()):
         raise ValueError(f"the values of {verdict} must be texts")
+    for name, value in raw.items():
+        can_meet, needed = _NEEDED[name]
+        if not can_meet(value):
+            raise ValueError(f"{name} = {_quoted(value)} meets no call: it must be {needed}")
     return Rule(verdict, **raw, origin=origin)
+
+
+def _is_pattern(path: str) -> bool:
+    """A negation, a comment or a way up: as a pattern they mean nothing, and a refusal would not hold."""
+    return bool(path.strip()) and path[0] not in "!#" and ".." not in re.split(r"[/\\]", path)
+
+
+_NEEDED: Mapping[str, tuple[Callable[[str], object], str]] = {
+    "tool": (str.strip, "the name of a tool"),
+    "command": (bool, "the text of a command"),
+    "prefix": (bare_words, "the words that a command begins with"),
+    "path": (
+        _is_pattern,
+        "a pattern within the project, or from `/` or `~`, without `..`, `!` and `#` at its beginning",
+    ),
+    "domain": (
+        lambda domain: HOST.fullmatch(domain.removeprefix("*.")),
+        "a host, such as example.com or *.example.com, in ASCII (`xn--…`), without https://, port and path",
+    ),
+}
 
 
 def _block(rule: Rule) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ HEADERS = {
     "user-agent": "acp-adapter (a coding agent that reads for its user)",
     "accept": "text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.9, */*;q=0.1",
 }
+HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Za-z:.%-]*")
+"""A name or an address, as rules and people see it."""
 TEXTUAL = ("json", "xml", "javascript", "yaml", "toml", "x-sh", "markdown", "csv", "graphql")
 
 
@@ -71,7 +74,10 @@ def _address(text: str) -> SplitResult:
         raise ToolError(f"url must be a whole http or https address, not {text[:200]!r}.")
     if url.username is not None:
         raise ToolError("url must not hold a user name or password.")
-    return url._replace(fragment="", netloc=_in_ascii(url))
+    asked = url._replace(fragment="", netloc=_in_ascii(url))
+    if not HOST.fullmatch(asked.hostname or ""):
+        raise ToolError(f"url must be a whole http or https address: {url.hostname!r} can't be a host.")
+    return asked
 
 
 def _in_ascii(url: SplitResult) -> str:

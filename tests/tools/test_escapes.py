@@ -181,9 +181,9 @@ async def test_a_host_that_can_be_none_is_refused(bench: Bench, url: str) -> Non
 
 
 def test_an_agents_md_that_leads_out_of_the_project_is_none(tmp_path: Path, project: Path) -> None:
-    (tmp_path / "secret").write_text("the key is 42")
+    (tmp_path / "secret").write_text("the key is zebra")
     (project / "AGENTS.md").symlink_to(tmp_path / "secret")
-    assert "42" not in system_prompt(project)
+    assert "zebra" not in system_prompt(project)
     (project / "AGENTS.md").unlink()
     (project / "CLAUDE.md").write_text("rhyme")
     (project / "AGENTS.md").symlink_to("CLAUDE.md")

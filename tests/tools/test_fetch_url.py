@@ -115,6 +115,7 @@ async def test_the_permission_is_asked_for_the_host(bench: Bench) -> None:
     [
         *("ftp://a/b", "file:///etc/passwd", "//a/b", "a.b/c", "", "http://", "http://a:0/", "http://a:99999/"),
         *("http://a b/", "http://a/\nHost: b", "http://a/\u202eb", "javascript:alert(1)", "http://user:pw@a/"),
+        *("http://*/", "http://a%41/", "http://a\\b/"),
     ],
 )
 async def test_what_is_no_plain_web_address_is_refused_before_anything_is_asked(bench: Bench, url: str) -> None:

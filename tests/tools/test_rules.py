@@ -213,11 +213,42 @@ def test_an_allowance_for_a_list_names_each_part(project: Path, home: Path) -> N
         "while git push; do true; done",
         "find . -name x -exec git push ';'",
         "trap 'git push' EXIT",
+        "{git,push}",
+        "git$@ push",
+        "gi${x}t push",
+        "git ${x:-push}",
+        "gi$()t push",
+        "GIT push",
+        "git.exe push",
+        "taskset 1 git push",
+        "chroot / git push",
+        "ksh -c 'git push'",
     ],
 )
 def test_a_refused_beginning_is_seen_behind_what_is_put_before_it(text: str, project: Path) -> None:
     book = Rulebook(project, [Rule("reject", "run_command", prefix="git push"), Rule("allow", "run_command")])
     assert book.ruling("run_command", command(text, project)) == Rule("reject", "run_command", prefix="git push")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "text"),
+    [
+        ('git commit -m "x y"', "git commit -m 'x y'"),
+        ("/usr/bin/git push", "git push"),
+        ("Git push", "git push"),
+        ("sudo git push", "sudo git push"),
+    ],
+)
+def test_a_refusal_holds_however_its_beginning_is_written(prefix: str, text: str, project: Path) -> None:
+    refused = Rule("reject", "run_command", prefix=prefix)
+    assert Rulebook(project, [refused]).ruling("run_command", command(text, project)) == refused
+
+
+@pytest.mark.parametrize("text", ["ruff check @args.txt", "git diff D:/x", "git diff d:/x"])
+def test_an_allowed_beginning_covers_no_file_of_options_and_no_other_drive(text: str, project: Path) -> None:
+    book = Rulebook(project, [Rule("allow", "run_command", prefix=prefix) for prefix in ("ruff check", "git diff")])
+    assert book.ruling("run_command", command("ruff check a.py", project))
+    assert book.ruling("run_command", command(text, project)) is None
 
 
 @pytest.mark.parametrize(
@@ -278,6 +309,13 @@ def test_a_broken_file_for_everywhere_makes_everything_ask(project: Path, home: 
         ('[[allow]]\nprefix = "x"\n', "needs a tool"),
         ('[[allow]]\ntool = "x"\nprefix = "a"\npath = "b"\n', "may have one of"),
         ('[[allow]]\ntool = "x"\nprefix = 3\n', "must be texts"),
+        ('[[deny]]\ntool = " "\n', "meets no call"),
+        ('[[deny]]\ntool = "run_command"\nprefix = " \\"\\" "\n', "meets no call"),
+        ('[[deny]]\ntool = "read_file"\npath = "!.env"\n', "meets no call"),
+        ('[[deny]]\ntool = "read_file"\npath = "../keys"\n', "without `..`"),
+        ('[[deny]]\ntool = "fetch_url"\ndomain = "https://example.com"\n', "without https"),
+        ('[[deny]]\ntool = "fetch_url"\ndomain = "example.com:80"\n', "port"),
+        ('[[deny]]\ntool = "fetch_url"\ndomain = "b\u00fccher.example"\n', "xn--"),
         ('[allow]\ntool = "x"\n', r"must be written as \[\[allow\]\]"),
     ],
 )
