@@ -79,6 +79,22 @@ def test_a_path_at_the_beginning_of_a_turn_is_one_that_the_user_named() -> None:
     assert "read_file" in tools_for(asked("Who calls connect?"), *called("grep", {"pattern": "connect"}, "db.py:1:…"))
 
 
+@pytest.mark.parametrize(
+    ("wish", "may_run"),
+    [
+        ("Read pyproject.toml and tell me the project's name", False),
+        ("How many lines does pyproject.toml have?", True),
+        ("Read pyproject.toml and run its tests", True),
+        ("Which commit changed pyproject.toml?", True),
+        ("Lies pyproject.toml", True),
+        ("Read setup.cfg", True),
+    ],
+)
+def test_a_question_about_a_file_that_was_read_is_answered_without_a_command(wish: str, may_run: bool) -> None:
+    reading = called("read_file", {"path": "./pyproject.toml"}, 'name = "x"\n')
+    assert ("run_command" in tools_for(asked(wish), *reading)) is may_run
+
+
 def test_a_file_is_written_only_for_a_request_that_may_want_one() -> None:
     assert "write_file" in tools_for(asked("Create hello.txt"))
     assert "write_file" in tools_for(asked("Schreibe hallo.txt"))

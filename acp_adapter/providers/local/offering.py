@@ -53,6 +53,7 @@ USUAL = {
 _KIND = re.compile(r"(?:^|\s)\*?\.[a-z]\w{0,4}\b")
 """A kind of files: `.ts`, `*.py`."""
 _GIT = re.compile(r"\b(?:git|commits?|branch(?:es)?|tags?|diff)\b", re.IGNORECASE)
+_COUNT = re.compile(r"\b(?:count|how many|how (?:big|large|long)|number of|size)\b", re.IGNORECASE)
 _UNDER = re.compile(
     r"\b(?:in|under|below|inside|within)\s+(?:the\s+|folder\s+|directory\s+)*([a-z_][\w./-]*?)/?"
     r"(?:\s+(?:folder|directory))?\s*[.?!]*$"
@@ -80,7 +81,7 @@ def _first(tools: set[str], turn: Turn) -> Offer | None:
 
 def _later(tools: set[str], turn: Turn) -> Offer:
     unfit = set() if wants_new_file(turn.asked) else {"write_file"}
-    if turn.ends_with_edit and not _RUN.search(turn.asked):
+    if (turn.ends_with_edit or _is_about_read_files(turn)) and not _RUN.search(turn.asked):
         unfit.add("run_command")
     return Offer(frozenset(tools - unfit), turn.editable() if wants_change(turn.asked) else ())
 
@@ -96,6 +97,14 @@ def _plain_edit(tools: set[str], turn: Turn) -> Offer | None:
     if here and not any(call.tool == "edit_file" for call in turn.calls):
         return Offer(frozenset(["edit_file"]), here, silent=True)
     return None
+
+
+def _is_about_read_files(turn: Turn) -> bool:
+    """Whether an English request names files, wants no more than what is in them, and one of them was read."""
+    named = {plain(file) for file in files_in(turn.asked)}
+    is_more = _GIT.search(turn.asked) or _COUNT.search(turn.asked) or not _is_english(turn.asked)
+    read = {plain(call.path) for call in turn.calls if call.tool == "read_file" and not call.failed}
+    return bool(named & read) and not is_more
 
 
 def files_in(text: str) -> tuple[str, ...]:
