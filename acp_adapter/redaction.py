@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -39,6 +39,8 @@ _SECRET_VALUE = re.compile(
     r"\w://[^/\s:@]*:[^/\s@]+@|(^|\W)(sk-\w|gh[pousr]_\w|github_pat_|xox[abprs]-|AKIA[0-9A-Z]{12})"
 )
 
+_OWN_LOOKS = re.compile(r"(?![/~])(?=.*[0-9])(?=.*[A-Za-z])\S{12,}")
+
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a variable looks like it holds a secret. A proxy's address is kept even with its password."""
@@ -47,14 +49,29 @@ def is_secret(name: str, value: str) -> bool:
     return bool(_SECRET_NAME.search(name) or _SECRET_VALUE.search(value))
 
 
+def secrets_in(variables: Mapping[str, str]) -> Iterator[str]:
+    """The values of an environment, or of headers, that look like secrets both by their name and by themselves: the
+    word `postgres` is no secret, though it be a password, and a path is none."""
+    for name, value in variables.items():
+        named = name.lower() in ("authorization", "cookie") or is_secret(name.replace("-", "_"), value)
+        secret = value.removeprefix("Bearer ").strip()
+        if named and not name.lower().endswith("_proxy") and _OWN_LOOKS.fullmatch(secret):
+            yield secret
+
+
 class Redactor:
     """Puts MARK in the place of secrets, and counts in `count` how often."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
+        self._secrets = tuple(secrets)
+        known = {form for secret in self._secrets if len(secret) >= SHORTEST for form in _forms(secret)}
         exact = [re.escape(form) for form in sorted(known, key=len, reverse=True)]
         self._pattern = re.compile("|".join([*exact, f"{_START}(?:{'|'.join(_KEYS)})", _PASSWORD]), re.DOTALL)
         self.count = 0
+
+    def knowing(self, secrets: Iterable[str]) -> Redactor:
+        """One that knows these too, and counts anew."""
+        return Redactor((*self._secrets, *secrets))
 
     def text(self, text: str) -> str:
         redacted, count = self._pattern.subn(self._mark, text)

@@ -158,7 +158,10 @@ class SessionState:
 
     async def use_servers(self, client: Sequence[McpServer]) -> None:
         """Have the client's MCP servers and those of config.toml from now on; they start in the background."""
-        await self.servers.use(merged(client, self.services.mcp_servers))
+        servers = merged(client, self.services.mcp_servers)
+        known = [secret for server in servers for secret in server.secrets]
+        self.workspace.redactor = self.services.redactor.knowing(known)
+        await self.servers.use(servers)
 
     async def set_model(self, model: str | None) -> None:
         """Change the model from the next turn on; None is the automatic choice. Raises LedgerError."""

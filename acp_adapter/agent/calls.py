@@ -32,6 +32,7 @@ from acp_adapter.transcript import Message, ToolCall, new_id, uninterrupted
 
 log = logging.getLogger(__name__)
 
+UNTOLD = "This can't be done as it was asked for. Why is not told, since what is there may not be read without asking."
 CANCELLED = "The user cancelled this call before it was done."
 
 Emit = Callable[[TurnEvent], None]
@@ -55,6 +56,10 @@ class Gatekeeper(Protocol):
 
     def hiding(self, tool: str) -> Callable[[Path], bool]:
         """Tells of a file whether a rule refuses what is in it to the tool."""
+        ...
+
+    def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:
+        """Whether what is in the files may be told without asking."""
         ...
 
 
@@ -180,7 +185,18 @@ class AnnouncedCall:
             names = ", ".join(sorted(self._runner.tools))
             raise ToolError(f"There is no tool {self._call.name!r}. The tools are: {names}.")
         args = checked(tool.parameters, parsed(self._call.arguments))
-        self._ready = tool, args, await tool.intent(args, self._context)
+        intent = await self._intent(tool, args)
+        self._ready = tool, args, evolve(intent, passed=tuple(self._context.passed))
+
+    async def _intent(self, tool: Tool, args: dict[str, Any]) -> Intent:
+        """Nothing is decided yet: why a change does not fit a file is told only to who may read that."""
+        try:
+            return await tool.intent(args, self._context)
+        except ToolError as fault:
+            paths, passed = list(self._context.resolved.values()), list(self._context.passed)
+            if self._runner.gatekeeper.reads(paths, passed):
+                raise
+            raise ToolError(UNTOLD) from fault
 
     async def _permitted(self) -> ToolResult:
         assert self._ready is not None

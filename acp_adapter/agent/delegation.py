@@ -62,6 +62,9 @@ class Onlooker:
     def hiding(self, tool: str) -> Callable[[Path], bool]:
         return self.gate.hiding(tool)
 
+    def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:
+        return self.gate.reads(paths, passed)
+
 
 @define(eq=False)
 class DelegateTask:

@@ -44,6 +44,12 @@ class Gate:
     def hiding(self, tool: str) -> Callable[[Path], bool]:
         return self._rules().book().hiding(tool)
 
+    def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:
+        reading = Intent("", "read", "read", paths, passed=passed)
+        workspace = self._workspace
+        found = decide(self._mode(), "read_file", reading, workspace.roots, self._rules(), workspace.readable)
+        return found.verdict == "allow"
+
     async def _by_user(self, call: ToolCall, intent: Intent) -> Ruling:
         offered = choices(call.name, intent, self._workspace.roots, self._rules())
         chosen = await self._ask(call, intent, offered)

@@ -7,6 +7,7 @@ grants a right. A refusal outweighs a question, and that an allowance, whatever 
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -93,7 +94,7 @@ class Rulebook:
         if rule.prefix is not None:
             return intent.command is not None and may_begin_with(intent.command, rule.prefix.split())
         if rule.path is not None:
-            return any(self._is_at(rule, path, folded=True) for path in intent.paths)
+            return any(self._is_at(rule, path, folded=True) for path in (*intent.paths, *intent.passed))
         return rule.domain is None or _is_below(intent.domain, rule.domain)
 
     def _allowance(self, rules: Iterable[Rule], intent: Intent) -> Rule | None:
@@ -123,7 +124,7 @@ class Rulebook:
         return rule.domain is None or _is_below(intent.domain, rule.domain)
 
     def _is_at(self, rule: Rule, path: Path, *, folded: bool) -> bool:
-        """Whether a resolved path fits the rule's pattern. `folded`: capitals count as small letters, and all ways to
+        """Whether an absolute path fits the rule's pattern. `folded`: capitals count as small letters, and all ways to
         write a character as one, since on many disks they name the same file."""
         pattern = str(rule.path)
         absolute = os.path.isabs(os.path.expanduser(pattern))  # noqa: PTH111, PTH117  (a pattern is no path)
@@ -133,19 +134,27 @@ class Rulebook:
             name = path.relative_to(self.project).as_posix()
         else:
             return False
-        spec = _spec(_folded(pattern) if folded else pattern)
+        patterns = {pattern, _led(pattern) if absolute else pattern}
+        spec = _spec(_folded(each) if folded else each for each in patterns)
         return spec.match_file(_folded(name) if folded else name)
+
+
+def _led(pattern: str) -> str:
+    """The pattern from where the folders that it names lead."""
+    plain = re.match(r"[^*?\[\\]*$|[^*?\[\\]*/", pattern)
+    named = plain[0] if plain else ""
+    return os.path.realpath(named) + ("/" if named.endswith("/") else "") + pattern[len(named) :] if named else pattern
 
 
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _spec(pattern: str) -> pathspec.GitIgnoreSpec:
+def _spec(patterns: Iterable[str]) -> pathspec.GitIgnoreSpec:
     # Only where there are rules about paths: it takes 20 ms to import.
     import pathspec
 
-    return pathspec.GitIgnoreSpec.from_lines([pattern])
+    return pathspec.GitIgnoreSpec.from_lines(patterns)
 
 
 def _is_below(domain: str | None, pattern: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError as Abandoned
 from concurrent.futures import Future
 from pathlib import Path
@@ -250,3 +250,6 @@ class _Ungated:
 
     def hiding(self, tool: str) -> Callable[[Path], bool]:
         return lambda path: False
+
+    def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:
+        return True

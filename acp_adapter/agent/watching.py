@@ -53,9 +53,13 @@ def changes(before: dict[Path, Look]) -> list[tuple[Path, FileState, FileState]]
     for path, seen in before.items():
         if _signature(path) != seen.signature:
             now = captured(path)
-            if not same(now, seen.state) and not (seen.expected and same(now, seen.expected)):
+            if not _alike(now, seen.state) and not (seen.expected and _alike(now, seen.expected)):
                 found.append((path, seen.state, now))
     return found
+
+
+def _alike(now: FileState, then: FileState) -> bool:
+    return same(now, then) and then.mode in (None, now.mode)
 
 
 def _signature(path: Path) -> Signature:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from acp_adapter.config import Config
 from acp_adapter.providers.services import SERVICES
-from acp_adapter.redaction import Redactor, is_secret
+from acp_adapter.redaction import Redactor, is_secret, secrets_in
 
 
 def redactor_of(config: Config) -> Redactor:
@@ -15,7 +15,8 @@ def redactor_of(config: Config) -> Redactor:
 
 
 def secrets_of(config: Config) -> Iterator[str]:
-    """Every secret that the config holds or names: keys, headers, passwords in addresses, variables of services."""
+    """Every secret that the config holds or names: keys, headers, passwords in addresses, variables of services; and
+    what looks like one in this program's environment, which a command can read as its parent's."""
     variables = {key for service in SERVICES.values() for key in service.keys}
     for table in config.providers.values():
         variables.add(str(table.get("api_key_env")))
@@ -25,4 +26,5 @@ def secrets_of(config: Config) -> Iterator[str]:
         for name, value in headers.items() if isinstance(headers, dict) else ():
             if name.lower() in ("authorization", "cookie") or is_secret(name.replace("-", "_"), str(value)):
                 yield str(value).removeprefix("Bearer ").strip()
+    yield from secrets_in(config.environ)
     yield from (config.environ.get(variable, "") for variable in sorted(variables))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +19,8 @@ from acp_adapter.tools.port import ToolContext
 _DRIVE = re.compile(r"^([A-Za-z]):[\\/](.*)$", re.DOTALL)
 _MOUNTED = re.compile(r"^/(?:mnt/)?([A-Za-z])(?:/(.*))?$", re.DOTALL)
 _WSL_SHARE = re.compile(r"^\\\\wsl(?:\$|\.localhost)\\[^\\]+(\\.*)?$", re.DOTALL | re.IGNORECASE)
+_LINKS = 40
+"""As many as Linux follows."""
 _WINDOWS = sys.platform == "win32"
 
 
@@ -30,9 +32,7 @@ def resolve(text: str, ctx: ToolContext) -> Path:
     if not text.strip() or "\0" in text:
         raise ToolError(f"path must name a file or folder, not {text!r}.")
     try:
-        native = to_native(_from_uri(text), windows=_WINDOWS, wsl=not _WINDOWS and Path("/mnt/c").is_dir())
-        wanted = ctx.cwd / Path(native).expanduser()
-        path = Path(os.path.realpath(wanted))
+        path = Path(os.path.realpath(_wanted(text, ctx)))
         path.exists()  # raises for a name that no file system takes
         if path.is_symlink():
             raise OSError("its links lead round in a circle")
@@ -41,11 +41,31 @@ def resolve(text: str, ctx: ToolContext) -> Path:
         raise ToolError(f"{text!r} is not a usable path: {fault}.") from fault
 
 
+def _wanted(text: str, ctx: ToolContext) -> Path:
+    native = to_native(_from_uri(text), windows=_WINDOWS, wsl=not _WINDOWS and Path("/mnt/c").is_dir())
+    return ctx.cwd / Path(native).expanduser()
+
+
 def stated(name: str, text: str, ctx: ToolContext) -> Path:
-    """Resolve a path argument for an intent, and remember what it led to under the parameter's name."""
+    """Resolve a path argument for an intent, and remember what it led to under the parameter's name, and by which
+    links."""
     path = resolve(text, ctx)
     ctx.resolved[name] = path
+    wanted = Path(os.path.normpath(_wanted(text, ctx)))
+    home = ctx.roots[0] if ctx.roots else ctx.cwd
+    by = by_links(home / wanted.relative_to(ctx.cwd) if inside(wanted, [ctx.cwd]) else wanted)
+    ctx.passed.update(each for each in by if each != path)
     return path
+
+
+def by_links(path: Path) -> Iterator[Path]:
+    """The path, and what it is after each symlink on its way: the names that a rule may be about."""
+    for _ in range(_LINKS):
+        yield path
+        link = next((part for part in (*reversed(path.parents), path) if part.is_symlink()), None)
+        if link is None:
+            return
+        path = Path(os.path.normpath(link.parent / link.readlink() / path.relative_to(link)))
 
 
 def permitted(name: str, text: str, ctx: ToolContext) -> Path:

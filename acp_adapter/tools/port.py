@@ -38,8 +38,8 @@ class Intent:
     """What one call is about to do, known before it runs: for the permission decision and the editor's display.
 
     `paths` are absolute and resolved (symlinks followed): everything the call reads or writes as far as it
-    can be told. `command` is the shell text of an execute action, `domain` the host that a
-    fetch asks. `preview` shows an edit as a diff.
+    can be told; `passed` are other names of them, which lead there by symlinks. `command` is the shell text of an
+    execute action, `domain` the host that a fetch asks. `preview` shows an edit as a diff.
     """
 
     title: str
@@ -50,6 +50,7 @@ class Intent:
     locations: Sequence[Location] = ()
     preview: Sequence[Shown] = ()
     domain: str | None = None
+    passed: Sequence[Path] = ()
 
 
 @frozen
@@ -158,7 +159,8 @@ class ToolContext:
     intermediate content in the editor (it replaces what was shown before). `plan` publishes plan entries as ACP
     PlanEntry JSON. `env` is laid over this program's environment for commands; secrets are left out of both.
     `session_id` owns the children that a command leaves in the background. `intent` and `run` of one call share one
-    context: `resolved` holds what each path argument led to when the intent was stated, and `run` works nowhere else.
+    context: `resolved` holds what each path argument led to when the intent was stated, and `run` works nowhere else;
+    `passed` holds the links on the way there.
     `hides` tells whether a rule refuses the file, so that a search must not show what is in it.
     `so_far` takes what there is to show of a call that is cancelled, the last of it counts.
     `outputs` is a private folder of the session in which output beyond what a result holds may be kept. `history`
@@ -175,6 +177,7 @@ class ToolContext:
     env: dict[str, str] = field(factory=dict)
     session_id: str = ""
     resolved: dict[str, Path] = field(factory=dict)
+    passed: set[Path] = field(factory=set)
     hides: Callable[[Path], bool] = lambda path: False
     outputs: Path | None = None
     so_far: list[ToolResult] = field(factory=list)

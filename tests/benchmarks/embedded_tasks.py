@@ -14,7 +14,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -119,6 +119,9 @@ class Everything:
 
     def hiding(self, tool: str) -> Callable[[Path], bool]:
         return lambda path: False
+
+    def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:
+        return True
 
 
 async def solve(provider: Provider, task: Task, folder: Path) -> tuple[bool, list[str]]:

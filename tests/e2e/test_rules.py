@@ -10,6 +10,7 @@ from tests.clients import editor
 from tests.clients.lab import Lab
 from tests.stub_model import READ, SHELL, C, T
 
+PATCH = "*** Begin Patch\n*** Update File: .env\n@@\n-needle-41\n+x\n*** End Patch"
 PERMISSION = "acp-adapter/permission"
 
 
@@ -81,3 +82,43 @@ async def test_a_refused_file_is_not_found_by_a_search_either(lab: Lab) -> None:
     assert "needle-42" in said and "notes.txt" in said
     assert "needle-41" not in said and "server.key" not in said
     assert "A rule of the user rejects this: read_file of `*.key`" in said
+
+
+async def test_a_file_that_is_refused_by_its_name_is_refused_where_that_is_a_link(lab: Lab) -> None:
+    write_rules(lab.home, '[[deny]]\ntool = "*"\npath = ".env"\n')
+    (lab.project / "conf").mkdir()
+    (lab.project / "conf" / "real").write_text("needle-41\n")
+    (lab.project / ".env").symlink_to("conf/real")
+    (lab.project / "by").symlink_to(".env")
+    paths = (".env", "by", "conf/../.env", str(lab.project / ".env"))
+    lab.model.add(
+        sum((C(f"c{at}", READ, {"path": path}) for at, path in enumerate(paths[1:])), C("c", READ, {"path": paths[0]}))
+        + C("g", "grep", {"pattern": "needle", "path": ".env"})
+        + C("w", "apply_patch", {"patch": PATCH}),
+        T("done"),
+    )
+    client = await lab.start()
+    client.editor.permission = editor.allow
+    session = await client.new(lab.project)
+    await client.prompt(session, "go")
+    said = lab.model.requests[-1].texts("tool")
+    assert len(said) == 6 and all("A rule of the user rejects this" in text for text in said)
+    assert (lab.project / "conf" / "real").read_text() == "needle-41\n"
+
+
+async def test_an_edit_that_does_not_fit_tells_nothing_of_a_file_that_may_not_be_read(lab: Lab) -> None:
+    """Else the text that is most like what was looked for would come back, before anything was decided."""
+    write_rules(lab.home, '[[deny]]\ntool = "read_file"\npath = ".env"\n')
+    for name in (".env", "open"):
+        (lab.project / name).write_text("the needle is 41\n")
+    lab.model.add(
+        C("c1", "edit_file", {"path": ".env", "old_text": "the needle is x", "new_text": "y"})
+        + C("c2", "edit_file", {"path": "open", "old_text": "the needle is x", "new_text": "y"}),
+        T("done"),
+    )
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "go")
+    refused, told = lab.model.requests[-1].texts("tool")
+    assert "needle" not in refused and "may not be read" in refused
+    assert "the needle is 41" in told

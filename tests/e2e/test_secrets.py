@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from tests.clients import editor
 from tests.clients.lab import Lab
 from tests.stub_model import READ, SHELL, WRITE, C, T
@@ -39,3 +42,23 @@ async def test_a_file_keeps_its_secret_when_a_model_writes_back_what_it_was_show
     await client.prompt(session, "go")
     assert "stands for a secret that you were not shown" in lab.model.requests[2].texts("tool")[-1]
     assert (lab.project / "conf").read_text() == secret.replace("demo", "other")
+
+
+async def test_what_the_environment_or_a_server_was_given_is_masked_though_it_looks_like_no_key(lab: Lab) -> None:
+    """A command can read the environment of its parent; an MCP server may tell its own."""
+    kinds = str(Path(__file__).parents[1] / "mcp" / "kinds_server.py")
+    env = [{"name": "SERVICE_TOKEN", "value": "quiet-otter-4711"}, {"name": "DB_PASSWORD", "value": "postgres"}]
+    server = {"name": "kinds", "command": sys.executable, "args": [kinds], "env": env}
+    lab.model.add(
+        C("c1", "kinds__variable", {"name": "SERVICE_TOKEN"})
+        + C("c2", "kinds__variable", {"name": "DB_PASSWORD"})
+        + C("c3", SHELL, {"command": "echo wJalrXUtnFEMI/K7MDENG"}),
+        T("done"),
+    )
+    client = await lab.start(AWS_SECRET_ACCESS_KEY="wJalrXUtnFEMI/K7MDENG")
+    client.editor.permission = editor.allow
+    session = await client.new(lab.project, mcpServers=[server])
+    await client.prompt(session, "go")
+    said = [text.strip() for text in lab.model.requests[-1].texts("tool")]
+    assert said == ["[redacted]", "postgres", "[redacted]"]
+    assert "quiet-otter" not in str(client.live[session])

@@ -83,3 +83,18 @@ async def test_a_cancelled_command_is_kept_as_far_as_it_came(lab: Lab) -> None:
     assert await turn.cancel(5) == "cancelled"
     await client.prompt(session, "/undo files")
     assert path.read_text() == "0\n"
+
+
+async def test_a_mode_that_a_command_changed_goes_back(lab: Lab) -> None:
+    path = lab.project / "run.sh"
+    path.write_text("echo hi\n")
+    path.chmod(0o640)
+    lab.model.add(C("c1", READ, {"path": "run.sh"}), C("c2", SHELL, {"command": "chmod 755 run.sh"}), T("done"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    await client.prompt(session, "go")
+    assert path.stat().st_mode & 0o777 == 0o755
+    await client.prompt(session, "/undo files")
+    assert path.stat().st_mode & 0o777 == 0o640
+    await client.prompt(session, "/redo")
+    assert path.stat().st_mode & 0o777 == 0o755

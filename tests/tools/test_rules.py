@@ -89,6 +89,15 @@ def test_a_path_outside_the_project_is_named_absolutely(project: Path, home: Pat
     assert verdict("read_file", reading(project.parent / "other" / "a"), project, rules) == "ask"
 
 
+@pytest.mark.parametrize("named", ["keys", "keys/", "keys/*.pem", "keys/a.pem"])
+def test_a_folder_outside_that_is_a_link_is_meant_where_it_leads(project: Path, home: Path, named: str) -> None:
+    (project.parent / "real").mkdir()
+    (project.parent / "keys").symlink_to("real")
+    rules = everywhere(home, project, f'[[reject]]\ntool = "*"\npath = "{project.parent.as_posix()}/{named}"\n')
+    assert verdict("read_file", reading(project.parent / "real" / "a.pem"), project, rules, "bypass") == "reject"
+    assert verdict("read_file", reading(project.parent / "really" / "a.pem"), project, rules, "bypass") == "allow"
+
+
 def test_every_path_of_a_call_must_be_allowed_and_one_that_is_refused_is_enough(project: Path) -> None:
     book = Rulebook(project, [Rule("allow", "edit_file", path="a/"), Rule("reject", "edit_file", path="secret")])
     both = Intent("title", "edit", "edit", [project / "a" / "x", project / "b" / "x"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from attrs import field, frozen
 
 from acp_adapter.errors import InvalidParams
+from acp_adapter.redaction import secrets_in
 
 Transport = Literal["stdio", "http", "sse"]
 
@@ -60,6 +61,12 @@ class McpServer:
             return cls(name, "stdio", command, args, _pairs(table, "env", where), timeout=timeout)
         transport: Transport = "sse" if table.get("type") == "sse" else "http"
         return cls(name, transport, url=str(url), headers=_pairs(table, "headers", where), timeout=timeout)
+
+    @property
+    def secrets(self) -> Iterator[str]:
+        """What it is given that looks like a secret: it must not come back in a result."""
+        yield from secrets_in(self.env)
+        yield from secrets_in(self.headers)
 
     @property
     def place(self) -> str:
