@@ -28,6 +28,7 @@ from tests.stub_server import (
     ERR,
     FILTER,
     HANG,
+    HOLD,
     LEN,
     RAW,
     READ,
@@ -48,6 +49,7 @@ __all__ = [
     "ERR",
     "FILTER",
     "HANG",
+    "HOLD",
     "LEN",
     "RAW",
     "READ",
@@ -98,6 +100,9 @@ class StubModel(StubServer):
 
     async def chunks(self, step: Step, received: Received) -> AsyncIterator[bytes]:
         for delta in step.deltas:
+            if "hold" in delta:
+                await self.gone_on()
+                continue
             yield _event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
             await asyncio.sleep(0)
         if step.raw:

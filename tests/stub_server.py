@@ -102,6 +102,10 @@ def STALL(*texts: str, raw: str = "") -> Step:
     return replace(T(*texts), then="hang", raw=raw.encode() or None)
 
 
+HOLD = Step(({"hold": True},))
+"""In the middle of an answer: nothing more comes until `go_on`."""
+
+
 @dataclass(frozen=True)
 class Received:
     """A request as it came. `said` is the role and the text of each of its messages, `complaint` what a strict server
@@ -144,6 +148,7 @@ class StubServer:
         self._changed = threading.Condition()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped: asyncio.Event | None = None
+        self._going_on: asyncio.Event | None = None
         self._thread = threading.Thread(target=lambda: asyncio.run(self.serve()), name="stub-server", daemon=True)
 
     def told(self, method: str, path: str, body: Any) -> Any | None:
@@ -180,6 +185,16 @@ class StubServer:
         with self._changed:
             self.steps.extend(steps)
 
+    def go_on(self) -> None:
+        """Let every answer that holds, and all that come, go on."""
+        assert self._loop is not None and self._going_on is not None
+        self._loop.call_soon_threadsafe(self._going_on.set)
+
+    async def gone_on(self) -> None:
+        """In the server: wait where an answer holds."""
+        assert self._going_on is not None
+        await self._going_on.wait()
+
     def wait_for_requests(self, count: int, timeout: float = 10) -> None:
         """Block until that many model requests came in all; from async code call it with asyncio.to_thread."""
         self._wait(lambda: len(self.requests) >= count, timeout)
@@ -194,7 +209,7 @@ class StubServer:
     # The server, in its own loop.
 
     async def serve(self, port: int = 0) -> None:
-        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+        self._loop, self._stopped, self._going_on = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
         server = await asyncio.start_server(self._connection, "127.0.0.1", port)
         with self._changed:
             self.base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{self.path}"

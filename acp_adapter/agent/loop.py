@@ -21,7 +21,7 @@ from acp_adapter.agent.context import Context
 from acp_adapter.agent.drafting import StreamingAnswer
 from acp_adapter.agent.events import Noticed, TextChunk, ThoughtChunk, UsageChanged
 from acp_adapter.agent.media import holds, to_take_back, unanswered
-from acp_adapter.agent.projection import said_before, thought_id
+from acp_adapter.agent.projection import said_amid, thought_id
 from acp_adapter.agent.room import Room
 from acp_adapter.agent.steering import Steering
 from acp_adapter.errors import (
@@ -86,8 +86,8 @@ class AIAgent(Agent):
         return stop
 
     async def steer(self, message: Message) -> bool:
-        if self.streaming and not self.streaming.begun:
-            message = said_before(message, self.streaming.id)
+        if self.streaming:
+            message = said_amid(message, self.streaming.id, self.streaming.partial())
         return await self.steering.add(message)
 
     def listening(self) -> AbstractAsyncContextManager[None]:

@@ -140,7 +140,9 @@ Open = Callable[[ToolCall], ToolCallStarted | None]
 """How a call without a result stands, None for one that nobody runs any more."""
 
 
-_BEFORE = "before"
+Place = tuple[str, str]
+"""Where a user's message was said: `before` an answer's first word, or `after` (amid) its thought or its text; and the
+id of that."""
 
 
 def events_of(messages: Iterable[Message], still_open: Open = lambda call: None) -> Iterator[TurnEvent]:
@@ -151,31 +153,37 @@ def events_of(messages: Iterable[Message], still_open: Open = lambda call: None)
     """
     stored = list(messages)
     results = {m.tool_call_id: m for m in stored if m.role == "tool"}
-    for message in _as_said(stored):
+    amid = _said_amid(stored)
+    elsewhere = {message.id for said in amid.values() for message in said}
+    for message in stored:
         if (message.details or {}).get("summary"):
             yield CompactionChanged(message.id, "completed", message.text())
-        elif message.role == "user":
+        elif message.role == "user" and message.id not in elsewhere:
             yield UserMessage(message.id, parts_of(message))
         elif message.role == "assistant":
-            yield from _assistant_events(message, results, still_open)
+            yield from _assistant_events(message, results, still_open, amid)
 
 
-def said_before(message: Message, answer_id: str) -> Message:
-    """The user's message, on record as said before the first word of an answer that was asked for without it."""
-    return evolve(message, details={**(message.details or {}), _BEFORE: answer_id})
+def said_amid(message: Message, answer_id: str, shown: Message | None) -> Message:
+    """The user's message, on record as said when so much of an answer had been shown that was asked for without it."""
+    where = "after" if shown else "before"
+    place = thought_id(answer_id) if shown and not shown.text() else answer_id
+    return evolve(message, details={**(message.details or {}), where: place})
 
 
-def _as_said(stored: Sequence[Message]) -> Iterator[Message]:
-    """In the order in which it was said and shown: the model may have read a message after the answer that followed."""
-    ids = {message.id for message in stored if message.role == "assistant"}
-    early: dict[str, list[Message]] = {}
+def _said_amid(stored: Sequence[Message]) -> dict[Place, list[Message]]:
+    """The messages that the model read only after an answer before or amid which they were said and shown."""
+    answers = [message for message in stored if message.role == "assistant"]
+    places = {("before", answer.id) for answer in answers}
+    places |= {("after", answer.id) for answer in answers if answer.text()}
+    places |= {("after", thought_id(answer.id)) for answer in answers if _thought(answer)}
+    found: dict[Place, list[Message]] = {}
     for message in stored:
-        if (answer := (message.details or {}).get(_BEFORE)) in ids:
-            early.setdefault(answer, []).append(message)
-    for message in stored:
-        yield from early.get(message.id, ())
-        if (message.details or {}).get(_BEFORE) not in early:
-            yield message
+        for where in ("before", "after"):
+            place = (where, (message.details or {}).get(where, ""))
+            if message.role == "user" and place in places:
+                found.setdefault(place, []).append(message)
+    return found
 
 
 def parts_of(message: Message) -> Sequence[Part]:
@@ -211,18 +219,29 @@ def running_elsewhere(call: ToolCall) -> ToolCallStarted:
     return evolve(started(call, None), status="in_progress")
 
 
-def _assistant_events(message: Message, results: dict[str | None, Message], still_open: Open) -> Iterator[TurnEvent]:
-    thought = message.reasoning or message.reasoning_content
-    if thought:
+def _assistant_events(
+    message: Message, results: dict[str | None, Message], still_open: Open, amid: Mapping[Place, Sequence[Message]]
+) -> Iterator[TurnEvent]:
+    def said(where: str, shown: str) -> Iterator[TurnEvent]:
+        return (UserMessage(each.id, parts_of(each)) for each in amid.get((where, shown), ()))
+
+    yield from said("before", message.id)
+    if thought := _thought(message):
         yield ThoughtChunk(thought_id(message.id), thought)
+        yield from said("after", thought_id(message.id))
     if text := message.text():
         yield TextChunk(message.id, text)
+        yield from said("after", message.id)
     for call in message.calls():
         result = results.get(call.id)
         running = None if result else still_open(call)
         yield running or _replayed(call, result)
         if result and result.details and "plan" in result.details:
             yield PlanChanged(result.details["plan"])
+
+
+def _thought(message: Message) -> str | None:
+    return message.reasoning or message.reasoning_content
 
 
 def _replayed(call: ToolCall, result: Message | None) -> ToolCallStarted:

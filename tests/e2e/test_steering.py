@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.clients.lab import Lab
 from tests.clients.raw import RawClient, RpcError
 from tests.clients.turn import Turn
 from tests.e2e.test_skills_and_prompts import put
-from tests.stub_model import SHELL, C, T
+from tests.stub_model import HOLD, SHELL, C, R, Step, T
 
 WAIT = "while [ ! -e go ]; do sleep 0.05; done; echo gone"
 
@@ -184,3 +186,19 @@ async def test_retry_reads_a_prompt_of_one_s_own_and_a_linked_file_again(lab: La
     await client.prompt(session, "/retry")
     asked = str(lab.model.requests[-1].texts("user"))
     assert "Look at it." in asked and "new" in asked and "with care" not in asked and "old" not in asked
+
+
+@pytest.mark.parametrize("shown", ["nothing", "a thought", "a text", "a thought and a text"])
+async def test_words_amid_an_answer_are_replayed_where_they_were_said(lab: Lab, shown: str) -> None:
+    thought = R("hm ") if "thought" in shown else Step()
+    text = T("Let me ") if "text" in shown else Step()
+    lab.model.add(thought + text + HOLD + T("look.") + C("c1", SHELL, {"command": "echo hi"}), T("done"))
+    client = await lab.start()
+    session = await client.new(lab.project)
+    turn = await client.begin_prompt(session, "first")
+    await asyncio.to_thread(lab.model.wait_for_requests, 1)
+    await client.until(lambda: len(turn.panel) == len((*thought.deltas, *text.deltas)), "what comes before the words")
+    await client.prompt(session, "/steer use tabs")
+    lab.model.go_on()
+    assert await turn.done() == "end_turn"
+    await lab.assert_replay_equals_live(client, session)
