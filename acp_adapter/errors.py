@@ -148,3 +148,12 @@ class ProviderAuthFailed(ProviderError):
 
 class BrokenStream(ProviderError):
     pass
+
+
+def in_words(fault: BaseException) -> str:
+    """The name of somebody else's exception, and what it says of itself, where it doesn't fail at that too."""
+    try:
+        said = str(fault)
+    except Exception:  # noqa: BLE001  (it is their code)
+        said = ""
+    return f"{type(fault).__name__}: {said}".rstrip(": ")

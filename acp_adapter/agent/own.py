@@ -11,7 +11,7 @@ from acp_adapter.agent.base import Agent, StopReason
 from acp_adapter.agent.budget import Budget
 from acp_adapter.agent.events import UsageChanged
 from acp_adapter.agent.scribe import UNFINISHED, TurnScribe
-from acp_adapter.errors import AcpAdapterError, AgentFailed
+from acp_adapter.errors import AcpAdapterError, AgentFailed, in_words
 from acp_adapter.own.author import Author
 from acp_adapter.own.said import Usage
 from acp_adapter.own.turn import Agent as Function
@@ -68,7 +68,7 @@ class OwnAgent(Agent):
             raise
         except BaseException as fault:
             log.error("%s failed", self.name, exc_info=fault)
-            told = where.redactor.text(f"{type(fault).__name__}: {fault}".rstrip(": "))
+            told = where.redactor.text(in_words(fault))
             raise AgentFailed(f"The agent {self.name} failed: {told} (the log has the traceback).") from fault
 
     def _spent(self, usage: Usage) -> None:

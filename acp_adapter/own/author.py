@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, 
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from acp_adapter.errors import in_words
 from acp_adapter.own.turn import Agent, Turn
 
 T = TypeVar("T")
@@ -126,7 +127,7 @@ async def _end_of(done: Future[Outcome], cancel: Callable[[], Any]) -> Any:
         raise
     if fault is not None and not isinstance(fault, Exception):
         # SystemExit and its kind would end the connection's loop, and a cancellation is not ours.
-        raise RuntimeError(f"{type(fault).__name__} {fault}".rstrip()) from fault
+        raise RuntimeError(in_words(fault)) from fault
     if fault is not None:
         raise fault
     return value

@@ -10,7 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
 
-from acp_adapter.errors import AgentFailed
+from acp_adapter.errors import AgentFailed, in_words
 from acp_adapter.own.author import Author
 from acp_adapter.own.turn import Agent, Factory
 
@@ -42,7 +42,7 @@ class OwnAgents:
         try:
             made: Any = await self.author.call(cast(Factory, self._found))
         except Exception as fault:
-            raise self._failed(f"{self.name} raised {_told(fault)}") from fault
+            raise self._failed(f"{self.name} raised {in_words(fault)}") from fault
         return cast(Agent, self._checked(made))
 
     def _find(self) -> Agent | Factory:
@@ -69,7 +69,7 @@ class OwnAgents:
         try:
             return _module_of_file(Path(reference)) if reference.endswith(".py") else import_module(reference)
         except BaseException as fault:
-            raise self._failed(f"{reference} can't be imported: {_told(fault)}") from fault
+            raise self._failed(f"{reference} can't be imported: {in_words(fault)}") from fault
 
     def _checked(self, agent: object) -> object:
         if callable(agent) and not inspect.isclass(agent) and _required(agent) == 1:
@@ -120,7 +120,3 @@ def _kind(agent: object) -> str:
     if callable(agent) and not inspect.isclass(agent):
         return f"a function that takes {_required(agent)} arguments"
     return "None" if agent is None else f"a {type(agent).__name__}"
-
-
-def _told(fault: BaseException) -> str:
-    return f"{type(fault).__name__}: {fault}".rstrip(": ")

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
 
+from acp_adapter.errors import in_words
 from acp_adapter.own.said import Said
 from acp_adapter.pairing import paired
 from acp_adapter.providers.chat.request import ChatEncoder, Dialect
@@ -211,7 +212,7 @@ class Call:
         if fault is None:
             await self.end(self.result)
         elif isinstance(fault, Exception):
-            await self.end(f"{type(fault).__name__}: {fault}", failed=True)
+            await self.end(in_words(fault), failed=True)
 
     def __enter__(self) -> Call:
         return asyncio.run(self.begin())

@@ -83,6 +83,8 @@ async def _planned(sections: Sequence[Section], ctx: ToolContext) -> list[Change
         new = await asyncio.to_thread(_new_text, section, current, name_of(path, ctx))
         if section.move_to:
             target = permitted(section.move_to, section.move_to, ctx)
+            if target in changes and changes[target].new is not None:
+                raise ToolError(f"The patch makes {name_of(target, ctx)} twice.")
             changes[target] = Change(await _free(target, ctx), new)
             new = None
         changes[path] = Change(document, new)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
@@ -112,8 +112,7 @@ async def _answered(client: httpx.AsyncClient, url: str) -> AsyncIterator[httpx.
     """The answer after redirects within the same host; one that leads elsewhere is told of instead of followed."""
     host = urlsplit(url).hostname
     for _ in range(HOPS):
-        async with client.stream("GET", url) as response:
-            _check_peer(response)
+        async with client.stream("GET", url, extensions={"trace": _checking(url)}) as response:
             if not response.is_redirect:
                 if response.status_code >= 400:
                     raise ToolError(f"{url} answered {response.status_code} {response.reason_phrase}.")
@@ -125,15 +124,21 @@ async def _answered(client: httpx.AsyncClient, url: str) -> AsyncIterator[httpx.
     raise ToolError(f"It redirects more than {HOPS} times.")
 
 
-def _check_peer(response: httpx.Response) -> None:
-    """Refuse an answer from a private address that was reached by a public name, before anything of it is read."""
-    host = response.url.host
-    stream = response.extensions.get("network_stream")
-    peer = stream.get_extra_info("server_addr") if stream else None
-    if host == "localhost" or _is_address(host) or not peer or _is_proxied(response.url.scheme, host):
-        return
-    if not ipaddress.ip_address(peer[0].partition("%")[0]).is_global:
-        raise ToolError(f"{host} leads to {peer[0]}, an address of this machine or its own network, so it is not read.")
+def _checking(url: str) -> Callable[[str, dict[str, Any]], Awaitable[None]]:
+    """Refuses a connection to a private address that was reached by a public name, before a word is sent on it."""
+    asked = urlsplit(url)
+    host = asked.hostname or ""
+
+    async def check(event: str, info: dict[str, Any]) -> None:
+        if event != "connection.connect_tcp.complete" or host == "localhost" or _is_address(host):
+            return
+        stream = info["return_value"]
+        peer = stream.get_extra_info("server_addr")[0]
+        if not _is_proxied(asked.scheme, host) and not ipaddress.ip_address(peer.partition("%")[0]).is_global:
+            await stream.aclose()
+            raise ToolError(f"{host} leads to {peer}, an address of this machine or its own network: it is not asked.")
+
+    return check
 
 
 def _is_address(host: str) -> bool:

@@ -199,3 +199,12 @@ async def plays(turn: Turn) -> None:
 
     for each in json.loads(turn.prompt):
         await step(*each)
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def fails_without_words(turn: Turn) -> str:
+    raise Speechless

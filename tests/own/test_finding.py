@@ -30,7 +30,7 @@ async def test_a_factory_makes_an_agent_for_each_session(host: Host, lab: Lab, n
     ("raises", "agents.py:raises raised RuntimeError: no key for the model"),
     ("makes_nothing", "gives a dict, and an agent is a function that takes a turn"),
     ("AGENTS.missing", "has no 'AGENTS.missing'"),
-    ("leaves", "raised RuntimeError: SystemExit 3"),
+    ("leaves", "raised RuntimeError: SystemExit: 3"),
 ])  # fmt: skip
 async def test_an_agent_that_can_not_be_used_is_named_in_the_answer_to_a_new_session(
     host: Host, lab: Lab, name: str, said: str

@@ -200,6 +200,14 @@ async def test_an_error_of_the_agent_is_the_answers_error_and_the_session_goes_o
     await lab.assert_replay_equals_live(client, session)
 
 
+async def test_an_error_that_can_not_say_what_it_is_is_named_all_the_same(host: Host, lab: Lab) -> None:
+    lab.referee.allow("Traceback")
+    client = await host.start("fails_without_words")
+    session = await client.new(lab.project)
+    with pytest.raises(RpcError, match="fails_without_words failed: Speechless"):
+        await client.prompt(session, "go")
+
+
 async def test_what_is_neither_text_nor_event_is_a_clear_error(host: Host, lab: Lab) -> None:
     lab.referee.allow("Traceback")
     client = await host.start("misspeaks")

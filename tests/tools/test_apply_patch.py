@@ -65,6 +65,15 @@ async def test_a_file_is_moved_and_changed_at_once_and_nothing_is_overwritten(be
     assert (bench.cwd / "a.txt").read_text() == "one\ntwo\n"
 
 
+async def test_two_files_are_not_moved_to_one_place(bench: Bench) -> None:
+    for name in ("a", "b"):
+        (bench.cwd / name).write_text(f"one {name}\n")
+    move = "*** Update File: {0}\n*** Move to: c\n@@\n-one {0}\n+two {0}\n"
+    patch = f"*** Begin Patch\n{move.format('a')}{move.format('b')}*** End Patch"
+    assert "makes c twice" in await bench.refused("apply_patch", patch=patch)
+    assert sorted(path.name for path in bench.cwd.iterdir()) == ["a", "b"]
+
+
 async def test_a_file_that_changed_since_it_was_read_is_not_patched(bench: Bench) -> None:
     (bench.cwd / "a.txt").write_text("one\ntwo\n")
     await bench.call("read_file", path="a.txt")

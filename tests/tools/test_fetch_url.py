@@ -137,7 +137,7 @@ async def test_a_redirect_is_followed_on_the_same_host_and_told_of_elsewhere(ben
     assert "redirects more than" in await bench.refused("fetch_url", url=site.url("/loop"))
 
 
-async def test_a_name_that_leads_to_a_private_address_is_not_read(
+async def test_a_name_that_leads_to_a_private_address_is_not_even_asked(
     bench: Bench, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.answers["/"] = 200, {"content-type": "text/plain"}, b"the router's secrets"
@@ -150,6 +150,7 @@ async def test_a_name_that_leads_to_a_private_address_is_not_read(
     monkeypatch.setattr(loop, "getaddrinfo", resolved)
     told = await bench.refused("fetch_url", url=site.url("/", host="public.example"))
     assert "leads to 127.0.0.1" in told and "secrets" not in told
+    assert not site.seen, "a router may act on a mere request"
     assert await bench.text("fetch_url", url=site.url("/", host="localhost")) == "the router's secrets"
 
 
