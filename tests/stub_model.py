@@ -18,7 +18,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,16 @@ def _event(data: dict[str, Any]) -> bytes:
 
 def _step(raw: dict[str, Any]) -> Step:
     """A step of a JSON file: `{"T": "text"}`, `{"C": ["c1", "run_command", {…}]}`, `{"ERR": 429}`, `{"HANG": true}`."""
-    makers = {"T": T, "R": R, "C": C, "LEN": LEN, "FILTER": FILTER, "ERR": ERR, "DROP": DROP, "STALL": STALL}
+    makers: dict[str, Callable[..., Step]] = {
+        "T": T,
+        "R": R,
+        "C": C,
+        "LEN": LEN,
+        "FILTER": FILTER,
+        "ERR": ERR,
+        "DROP": DROP,
+        "STALL": STALL,
+    }
     total: Step | None = None
     for name, value in raw.items():
         if name == "when":

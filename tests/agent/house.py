@@ -23,6 +23,7 @@ from acp_adapter.errors import AcpAdapterError
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.ledger.usage import Spent
 from acp_adapter.ledger.worker import Ledger
+from acp_adapter.project_defaults import Limit
 from acp_adapter.providers.card import ModelCard
 from acp_adapter.providers.port import Completed, ModelRequest, StreamEvent, TextDelta
 from acp_adapter.tools.mcp.session_servers import SessionServers
@@ -126,7 +127,7 @@ class House:
                 await asyncio.sleep(0.001)
 
 
-async def _no_limits() -> dict[str, float]:
+async def _no_limits() -> dict[str, Limit]:
     return {}
 
 

@@ -61,7 +61,7 @@ LONG = st.just({"text": "many words " * 800})
 MEANWHILE = st.one_of(st.none(), st.tuples(st.sampled_from(["cancel", "steer"]), st.integers(1, 9)))
 """What the user does, and after how many events of the turn: before the first, its prompt has not been taken."""
 TURN = st.tuples(st.lists(CALLING, max_size=2), st.one_of(SAYING, SAYING, LONG, FAILING), MEANWHILE)
-COMPACT = st.tuples(st.just([]), SAYING, st.just(("compact", 0)))
+COMPACT: st.SearchStrategy[Turn] = st.tuples(st.just([]), SAYING, st.just(("compact", 0)))
 TURNS = st.lists(st.one_of(TURN, TURN, COMPACT), min_size=1, max_size=4)
 
 Turn = tuple[list[Step], Step, tuple[str, int] | None]

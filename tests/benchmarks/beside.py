@@ -18,8 +18,8 @@ from tests.benchmarks.turns import stub
 ROUNDS = 4
 """Times that a session is held up and let go again; what the machine does meanwhile is the same for both."""
 KINDS = str(Path(__file__).parents[1] / "mcp" / "kinds_server.py")
-MODEL = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
-FORMS = {"elicitation": {"form": {}}}
+MODEL: dict[str, Any] = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
+FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
 
 
 @frozen

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -15,7 +16,7 @@ from tests.benchmarks.agent import Agent, command, running
 from tests.benchmarks.figure import Figure, against
 from tests.benchmarks.turns import stub
 
-MODEL = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
+MODEL: dict[str, Any] = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
 COPY = "import shutil, sys; shutil.copyfileobj(sys.stdin.buffer, open(sys.argv[1], 'wb'))"
 SLOW, WORD, WORDS = 10_000, ["nineteen characters "], 50_000
 """Bytes a second that the slow reader takes; the chunks that it is sent."""
@@ -55,7 +56,7 @@ class Cost:
 
 def _command(folder: Path, lines: int) -> Cost:
     """A turn with a command that prints so many lines."""
-    steps = [{"C": ["c1", "run_command", {"command": f"seq {lines}"}]}, {"T": "ok"}]
+    steps: list[dict[str, Any]] = [{"C": ["c1", "run_command", {"command": f"seq {lines}"}]}, {"T": "ok"}]
     with stub(folder, steps) as url, running(folder / f"lines{lines}", OPENAI_BASE_URL=url, **MODEL) as agent:
         session = agent.new(folder)
         agent.ask("session/set_mode", sessionId=session, modeId="bypass")
@@ -83,7 +84,7 @@ def _slow_reader(folder: Path, seconds: int) -> Iterator[Figure]:
 
 def _answer(folder: Path, seconds: int) -> Cost:
     """Frames of a long answer that is read slowly for so many seconds, and how soon the cancel of another is done."""
-    steps = [{"T": "ok"}, {"T": WORD * WORDS}, {"T": WORD * 10 * WORDS}]
+    steps: list[dict[str, Any]] = [{"T": "ok"}, {"T": WORD * WORDS}, {"T": WORD * 10 * WORDS}]
     with stub(folder, steps) as url, running(folder / f"slow{seconds}", OPENAI_BASE_URL=url, **MODEL) as agent:
         session = agent.new(folder)
         agent.prompt(session, "go")

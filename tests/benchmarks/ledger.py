@@ -81,7 +81,7 @@ def _timed(appends: dict[str, Callable[[Message], object]], spoken: list[Message
             append(message)
             taken[name].append((time.perf_counter() - wall, time.process_time() - cpu))
     return {
-        name: Times(*(median(column) * 1e3 for column in zip(*pairs, strict=True)), max(pairs)[0] * 1e3)
+        name: Times(median(wall for wall, _ in pairs) * 1e3, median(cpu for _, cpu in pairs) * 1e3, max(pairs)[0] * 1e3)
         for name, pairs in taken.items()
     }
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.benchmarks.agent import running
 from tests.benchmarks.figure import Figure, against
@@ -45,7 +46,7 @@ async def main(url, ledger, times):
 asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
 """
 
-TURN = [{"C": ["c", "list_directory", {"path": "."}]}, {"T": "ok"}]
+TURN: list[dict[str, Any]] = [{"C": ["c", "list_directory", {"path": "."}]}, {"T": "ok"}]
 
 
 def measure(folder: Path, sizes: tuple[int, ...], times: int) -> Iterator[Figure]:
@@ -63,7 +64,7 @@ def _agent(folder: Path, home: Path, times: int) -> float:
     """CPU seconds per turn; a first turn warms up. The window is known, so that the conversation is measured."""
     (home / "config.toml").write_text("[providers.openai]\ncontext_window = 100000000\n", "utf-8")
     (home / "config.toml").chmod(0o600)
-    env = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
+    env: dict[str, Any] = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
     with stub(folder, TURN * (times + 1)) as url, running(home, OPENAI_BASE_URL=url, **env) as agent:
         agent.ask("session/resume", sessionId="long", cwd=str(folder), mcpServers=[])
         agent.prompt("long", "go")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.benchmarks.agent import Agent, running
 from tests.benchmarks.figure import Figure, against
@@ -30,7 +31,7 @@ def measure(folder: Path, count: int, unit: float) -> Iterator[Figure]:
 def short_ones(folder: Path, count: int) -> Iterator[Figure]:
     """Sessions of one turn, one after the other: closed, and left open by an editor that never closes one."""
     for closed in (True, False):
-        env = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
+        env: dict[str, Any] = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
         home = folder / f"short{closed}"
         with stub(folder, [{"T": "ok"}] * (count + 100)) as url, running(home, OPENAI_BASE_URL=url, **env) as agent:
             _turns(agent, folder, 100, closed)

@@ -66,7 +66,7 @@ def measure(folder: Path, turns: int, chunks: int) -> Iterator[Figure]:
 
 def _thousands(folder: Path) -> tuple[float, float]:
     """Seconds that the first and the last thousand characters took to arrive, medians of five turns."""
-    env = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
+    env: dict[str, Any] = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
     took = []
     with (
         stub(folder, [{"T": ["x"] * CHARACTERS}] * 6) as url,
@@ -89,7 +89,7 @@ def _characters(line: bytes) -> int:
 
 def _agent(folder: Path, steps: list[dict[str, Any]], times: int) -> tuple[float, float]:
     """CPU and wall seconds per turn; a first turn warms up."""
-    env = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
+    env: dict[str, Any] = {"ACP_ADAPTER_MODEL": "openai:stub-1", "OPENAI_API_KEY": "none"}
     with stub(folder, steps) as url, running(folder / "turns", OPENAI_BASE_URL=url, **env) as agent:
         session = agent.new(folder)
         agent.prompt(session, "go")

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import acp
 from acp import schema
 
 
-class EchoAgent(acp.Agent):
+class EchoAgent:
     def __init__(self) -> None:
         self.client: Any = None
 
@@ -50,4 +50,4 @@ class EchoAgent(acp.Agent):
 
 
 if __name__ == "__main__":
-    asyncio.run(acp.run_agent(EchoAgent()))
+    asyncio.run(acp.run_agent(cast(acp.Agent, EchoAgent())))

@@ -116,7 +116,7 @@ def _item_differences(live: Item, replayed: Item) -> list[str]:
     name = f"{live.role} {live.id}"
     if live.role != replayed.role or (live.role != "user" and live.id != replayed.id):
         return [f"{name} {live.text[:60]!r} → {replayed.role} {replayed.id} {replayed.text[:60]!r}"]
-    pairs = [("content", live.content, replayed.content)]
+    pairs: list[tuple[str, Any, Any]] = [("content", live.content, replayed.content)]
     for key in sorted((set(live.fields) | set(replayed.fields)) - {"sessionUpdate", "_meta"}):
         one, two = live.fields.get(key) or None, replayed.fields.get(key) or None
         if not (key == "content" and _has_terminal(one) and two and not _has_terminal(two)):

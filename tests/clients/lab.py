@@ -78,7 +78,7 @@ class Lab:
             await client.initialize()
         return client
 
-    async def restart(self, client: RawClient, editor: Editor | None = None, **env: str) -> RawClient:
+    async def restart(self, client: RawClient, editor: Editor | None = None, **env: Any) -> RawClient:
         """SIGKILL if it still runs, then a new process on the same home. The editor offers the same as before."""
         if client.process.code is None:
             await client.kill()

@@ -19,9 +19,9 @@ class LineClient(JsonRPCClient):
         self.feature("session/update")(lambda params: self.updates.append(params.update))
 
     async def start_io(self, cmd: str, *args: str, **kwargs: Any) -> None:
-        pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE, "limit": 2**24}
+        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         self._server = await asyncio.create_subprocess_exec(
-            cmd, *args, **pipes, stderr=asyncio.subprocess.DEVNULL, **kwargs
+            cmd, *args, stdin=pipe, stdout=pipe, stderr=nothing, limit=2**24, **kwargs
         )
         assert self._server.stdin and self._server.stdout
         self.protocol.set_writer(_LineWriter(self._server.stdin), include_headers=False)

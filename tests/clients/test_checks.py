@@ -120,7 +120,11 @@ def _raw(line: bytes) -> Callable[[Talk], None]:
 
 
 def _all(*steps: Callable[[Talk], None]) -> Callable[[Talk], None]:
-    return lambda talk: [step(talk) for step in steps] and None
+    def play(talk: Talk) -> None:
+        for step in steps:
+            step(talk)
+
+    return play
 
 
 def _terminal(talk: Talk) -> None:

@@ -135,7 +135,8 @@ def test_the_reference_has_every_command_and_option() -> None:
 def options(command: str) -> set[str]:
     top = parser([command])
     subparsers = next(action for action in top._actions if isinstance(action, argparse._SubParsersAction))
-    found, left = set(), [subparsers.choices[command]]
+    found: set[str] = set()
+    left = [subparsers.choices[command]]
     while left:
         for action in left.pop()._actions:
             found.update(name for name in action.option_strings if name.startswith("--"))

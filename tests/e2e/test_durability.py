@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -90,6 +91,10 @@ def of_the_turn(turn: Turn) -> int:
     return sum(update["sessionUpdate"] not in ANY_TIME for update in turn.updates)
 
 
+def _is_beyond(turn: Turn, moment: int) -> bool:
+    return of_the_turn(turn) > moment
+
+
 async def test_kills_at_many_moments_of_a_turn_never_damage_the_ledger(lab: Lab) -> None:
     """Each kill meets the turn at another point; whatever was shown completed must be there afterwards."""
     client = await lab.start()
@@ -100,7 +105,7 @@ async def test_kills_at_many_moments_of_a_turn_never_damage_the_ledger(lab: Lab)
             T("a") + C("c1", SHELL, {"command": "echo 1"}), T("b") + C("c2", SHELL, {"command": "echo 2"}), T("c")
         )
         turn = await client.begin_prompt(session, "go")
-        await client.until(lambda turn=turn, moment=moment: of_the_turn(turn) > moment, f"update {moment}")
+        await client.until(partial(_is_beyond, turn, moment), f"update {moment}")
         client = await lab.restart(client)
         seen = {call.id for call in turn.calls if call.fields["status"] == "completed"}
         shown = panel(await client.load(session, lab.project))

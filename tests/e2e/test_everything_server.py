@@ -175,7 +175,7 @@ async def test_a_killed_agent_leaves_no_server(lab: Lab) -> None:
 async def test_servers_over_http_are_used_beside_one_another_and_one_that_goes_is_a_failed_call(
     lab: Lab, everything: Serve
 ) -> None:
-    over = {kind: await everything(kind) for kind in ("http", "sse")}  # type: ignore[arg-type]
+    over = {kind: await everything(kind) for kind in ("http", "sse")}
     servers = [{"type": kind, "name": kind, "url": at.server.url, "headers": []} for kind, at in over.items()]
     client, session = await begun(lab, *servers, name="http")
     await ready(client, session, "sse")

@@ -16,7 +16,7 @@ async def pages(client: RawClient, **params: Any) -> list[list[str]]:
     """The ids of every page, following the cursor."""
     found, cursor = [], None
     while True:
-        more = {"cursor": cursor} if cursor else {}
+        more: dict[str, Any] = {"cursor": cursor} if cursor else {}
         result = await client.request("session/list", {**params, **more})
         found.append([row["sessionId"] for row in result["sessions"]])
         cursor = result.get("nextCursor")

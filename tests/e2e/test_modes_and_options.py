@@ -15,7 +15,7 @@ MODES = ["ask", "accept_edits", "plan", "bypass"]
 
 
 async def new(client: RawClient, lab: Lab) -> dict[str, Any]:
-    return await client.request("session/new", {"cwd": str(lab.project), "mcpServers": []})
+    return dict(await client.request("session/new", {"cwd": str(lab.project), "mcpServers": []}))
 
 
 async def state(client: RawClient, lab: Lab, session: str) -> tuple[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import acp
 import pytest
@@ -22,7 +22,7 @@ from tests.stub_model import HANG, SHELL, C, T
 TYPESCRIPT = Path(__file__).parents[1] / "clients" / "ts"
 
 
-class SdkClient(acp.Client):
+class SdkClient:
     """Allows everything and keeps what it is told, as JSON."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ async def sdk(lab: Lab) -> AsyncIterator[tuple[Any, SdkClient]]:
     client = SdkClient()
     with (lab.folder / "sdk.stderr").open("ab") as stderr:
         spawned = acp.spawn_agent_process(
-            client,
+            cast(acp.Client, client),
             *lab.recorded(),
             env=lab.environment,
             cwd=lab.folder,

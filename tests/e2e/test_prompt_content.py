@@ -131,7 +131,7 @@ async def test_what_is_not_advertised_is_refused_and_what_is_reaches_the_model(l
 
 async def test_a_session_with_every_kind_of_block_goes_on_after_a_restart(lab: Lab) -> None:
     (lab.project / "a.py").write_text("A = 1\n", "utf-8")
-    blocks = [
+    blocks: list[dict[str, Any]] = [
         {"type": "text", "text": "see"},
         {"type": "resource_link", "uri": (lab.project / "a.py").as_uri(), "name": "a.py", "size": 6},
         {"type": "resource_link", "uri": "https://example.org/page", "name": "a page"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.clients.turn import Turn
 from tests.stub_model import DROP, ERR, FILTER, HANG, LEN, RAW, SHELL, C, R, Step, T
 
 
-async def failing(lab: Lab, *steps: Step, prompt: str = "go", **env: str) -> tuple[Turn | None, RpcError | None]:
+async def failing(lab: Lab, *steps: Step, prompt: str = "go", **env: Any) -> tuple[Turn | None, RpcError | None]:
     """One prompt on these steps: the turn, or the error it was answered with. Afterwards the next prompt works."""
     lab.model.add(*steps)
     client = await lab.start(**env)

@@ -8,7 +8,8 @@ from tests.clients.lab import Lab
 from tests.clients.raw import RpcError
 from tests.e2e.test_prompt_content import PNG
 from tests.e2e.test_steering import running
-from tests.stub_model import ERR, SHELL, C, StubModel, T
+from tests.stub_model import ERR, SHELL, C, T
+from tests.stub_server import StubServer
 
 PICTURE = {"type": "image", "mimeType": "image/png", "data": PNG}
 REFUSED = ERR(400, "Sorry, not this.")
@@ -19,7 +20,7 @@ def said(text: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": text}, PICTURE]
 
 
-def sees(model: StubModel) -> list[bool]:
+def sees(model: StubServer) -> list[bool]:
     """Of each request, whether the picture was in it."""
     return [PNG in asked.raw.decode() for asked in model.requests]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.clients.fold import panel
 from tests.clients.lab import Lab
 from tests.clients.raw import RpcError
-from tests.stub_model import READ, SHELL, C, T
+from tests.stub_model import READ, SHELL, C, StubModel, T
 
 LONG = "tell me more of this " * 100
 """About 2 KB, 700 tokens of the server's."""
@@ -24,10 +24,12 @@ SUMMARY = "Use at most"
     ],
 )
 @pytest.mark.parametrize("told", [True, False])
-async def test_a_conversation_goes_on_far_beyond_the_window_of_its_server(lab: Lab, told: bool, full: str) -> None:
+async def test_a_conversation_goes_on_far_beyond_the_window_of_its_server(
+    lab: Lab, model: StubModel, told: bool, full: str
+) -> None:
     window = 9_000
     lab.configure('mode = "bypass"\n' + (f"[providers.openai]\ncontext_window = {window}\n" if told else ""))
-    lab.model.window, lab.model.full = window, full
+    model.window, model.full = window, full
     client = await lab.start()
     session = await client.new(lab.project)
     for n in range(16):
@@ -41,9 +43,9 @@ async def test_a_conversation_goes_on_far_beyond_the_window_of_its_server(lab: L
     assert asked == [f"question {n}" for n in range(16)]
 
 
-async def test_a_first_prompt_that_is_too_long_is_refused_and_the_session_goes_on(lab: Lab) -> None:
+async def test_a_first_prompt_that_is_too_long_is_refused_and_the_session_goes_on(lab: Lab, model: StubModel) -> None:
     """Only the server knows its window."""
-    lab.model.window = 8_000
+    model.window = 8_000
     client = await lab.start()
     session = await client.new(lab.project)
     lab.referee.allow("error")
@@ -55,9 +57,9 @@ async def test_a_first_prompt_that_is_too_long_is_refused_and_the_session_goes_o
     assert lab.model.requests[-1].texts("user") == ["hi"]
 
 
-async def test_many_large_results_of_one_step_are_cut_together(lab: Lab) -> None:
+async def test_many_large_results_of_one_step_are_cut_together(lab: Lab, model: StubModel) -> None:
     lab.configure('mode = "bypass"\n[providers.openai]\ncontext_window = 12000\n')
-    lab.model.window = 12_000
+    model.window = 12_000
     for n in range(4):
         (lab.project / f"{n}.txt").write_text(f"file {n}\n" + f"{n} line\n" * 2500)
     lab.model.add(
@@ -76,10 +78,10 @@ async def test_many_large_results_of_one_step_are_cut_together(lab: Lab) -> None
     await lab.assert_replay_equals_live(client, session)
 
 
-async def test_what_is_asked_stays_word_for_word_when_its_own_steps_fill_the_window(lab: Lab) -> None:
+async def test_what_is_asked_stays_word_for_word_when_its_own_steps_fill_the_window(lab: Lab, model: StubModel) -> None:
     window = 10_000
     lab.configure(f'mode = "bypass"\n[providers.openai]\ncontext_window = {window}\n')
-    lab.model.window = window
+    model.window = window
     lab.model.add(*[T("they looked around").when(SUMMARY)] * 20)
     for n in range(30):
         lab.model.add(T("thinking " * 150) + C(f"c{n}", SHELL, {"command": f"echo {n}"}))
@@ -95,7 +97,7 @@ async def test_what_is_asked_stays_word_for_word_when_its_own_steps_fill_the_win
     assert "they looked around" in first
 
 
-async def test_a_model_with_a_smaller_window_is_sent_no_more_than_it_takes(lab: Lab) -> None:
+async def test_a_model_with_a_smaller_window_is_sent_no_more_than_it_takes(lab: Lab, model: StubModel) -> None:
     server = f'base_url = "{lab.model.base_url}"\napi_key_env = "OPENAI_API_KEY"\n'
     lab.configure(
         f"[providers.roomy]\ncontext_window = 100000\n{server}[providers.narrow]\ncontext_window = 8000\n{server}"
@@ -105,7 +107,7 @@ async def test_a_model_with_a_smaller_window_is_sent_no_more_than_it_takes(lab: 
     for n in range(8):
         lab.model.add(T(f"a{n} {LONG}"))
         await client.prompt(session, f"question {n} {LONG}")
-    lab.model.window = 8_000
+    model.window = 8_000
     lab.model.add(T("they talked").when(SUMMARY), T("here"))
     wanted = {"sessionId": session, "configId": "model", "value": f"narrow:{lab.model.model}"}
     await client.request("session/set_config_option", wanted)

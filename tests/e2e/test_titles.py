@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from acp_adapter.acp.titles import cleaned
@@ -10,7 +12,7 @@ from tests.clients.raw import RawClient
 from tests.stub_model import ERR, HANG, T
 
 NAMES = "You name conversations"
-ON = {"ACP_ADAPTER_TITLES": "on"}
+ON: dict[str, Any] = {"ACP_ADAPTER_TITLES": "on"}
 
 
 async def test_a_session_gets_a_better_title_after_its_first_answer(lab: Lab) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.clients.editor import Editor, capabilities, never, refuse
 from tests.clients.lab import Lab
 from tests.clients.raw import RawClient, RpcError
-from tests.stub_model import READ, WRITE, C, T
+from tests.stub_model import READ, WRITE, C, Step, T
 
 PATCH = """*** Begin Patch
 *** Update File: a.txt
@@ -23,7 +23,7 @@ PATCH = """*** Begin Patch
 *** End Patch"""
 
 
-def replace(call: str, path: str, old: str, new: str) -> object:
+def replace(call: str, path: str, old: str, new: str) -> Step:
     return C(call, "edit_file", {"path": path, "old_text": old, "new_text": new})
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.clients.lab import Lab
-from tests.stub_model import READ, SHELL, C, T
+from tests.stub_model import READ, SHELL, C, Step, T
 
 
-def shell(call: str, command: str) -> object:
+def shell(call: str, command: str) -> Step:
     return C(call, SHELL, {"command": command})
 
 

@@ -52,7 +52,8 @@ class _Writer:
 
     def _list(self, items: list[str]) -> str:
         text = ",".join(self.gap() + item + self.gap() for item in items)
-        return text + ("," if items and self._draw(st.booleans()) else "") + self.gap()
+        ends_with_comma = bool(items) and self._draw(st.booleans())
+        return text + ("," if ends_with_comma else "") + self.gap()
 
     def _string(self, text: str) -> str:
         return json.dumps(text, ensure_ascii=self._draw(st.booleans()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,9 @@ def test_what_is_written_is_read(document: tuple[str, object]) -> None:
 
 
 @given(documents())
-def test_an_entry_is_added_by_one_insertion_and_all_else_is_said_as_before(document: tuple[str, dict]) -> None:
+def test_an_entry_is_added_by_one_insertion_and_all_else_is_said_as_before(
+    document: tuple[str, dict[str, Any]],
+) -> None:
     text, value = document
     after = with_value(text, PATH, ENTRY)
     assert value_of(after) == {**value, TABLE: {**value.get(TABLE, {}), NAME: ENTRY}}
@@ -40,7 +44,7 @@ def test_an_entry_is_added_by_one_insertion_and_all_else_is_said_as_before(docum
 
 
 @given(documents())
-def test_an_entry_is_taken_out_and_all_else_is_said_as_before(document: tuple[str, dict]) -> None:
+def test_an_entry_is_taken_out_and_all_else_is_said_as_before(document: tuple[str, dict[str, Any]]) -> None:
     text, value = document
     after = without(with_value(text, PATH, ENTRY), PATH)
     assert value_of(after) == {**value, TABLE: value.get(TABLE, {})}
@@ -48,7 +52,7 @@ def test_an_entry_is_taken_out_and_all_else_is_said_as_before(document: tuple[st
 
 
 @given(documents(), st.data())
-def test_any_member_can_go_and_its_comments_stay(document: tuple[str, dict], data: st.DataObject) -> None:
+def test_any_member_can_go_and_its_comments_stay(document: tuple[str, dict[str, Any]], data: st.DataObject) -> None:
     text, value = document
     if value:
         key = data.draw(st.sampled_from(sorted(value)))
@@ -57,7 +61,7 @@ def test_any_member_can_go_and_its_comments_stay(document: tuple[str, dict], dat
 
 
 @given(documents())
-def test_line_ends_are_those_of_the_file(document: tuple[str, dict]) -> None:
+def test_line_ends_are_those_of_the_file(document: tuple[str, dict[str, Any]]) -> None:
     text, _ = document
     if "\n" in text:
         after = with_value(text, PATH, ENTRY)
@@ -65,7 +69,9 @@ def test_line_ends_are_those_of_the_file(document: tuple[str, dict]) -> None:
 
 
 @given(documents(), st.data())
-def test_a_text_with_a_piece_missing_is_refused_or_read_whole(document: tuple[str, dict], data: st.DataObject) -> None:
+def test_a_text_with_a_piece_missing_is_refused_or_read_whole(
+    document: tuple[str, dict[str, Any]], data: st.DataObject
+) -> None:
     """Cut anywhere, nothing but NotJsonc is ever raised, and what is changed all the same says what was there."""
     text, _ = document
     at = data.draw(st.integers(0, len(text)))

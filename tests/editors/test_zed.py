@@ -46,7 +46,7 @@ def initialized(command: list[str], env: dict[str, str]) -> dict[str, Any]:
         command, input=line, env=env, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[0])["result"]
+    return dict(json.loads(done.stdout.splitlines()[0])["result"])
 
 
 def test_the_registry_entry_keeps_the_rules() -> None:

@@ -12,7 +12,7 @@ from acp_adapter.export import html, markdown, trajectories
 from acp_adapter.export.conversation import conversations
 from acp_adapter.ledger.db import SessionDB
 from acp_adapter.redaction import MARK, Redactor
-from acp_adapter.transcript import Message, ToolCall
+from acp_adapter.transcript import Message, Part, ToolCall
 from tests.export.conftest import KEY, PIXEL, fill
 
 VOID = {"meta", "img", "br", "hr"}
@@ -75,7 +75,7 @@ def test_what_a_message_says_stays_text(db: SessionDB) -> None:
             {"type": "content", "content": {"type": "resource_link", "uri": "javascript:alert(1)", "name": hostile}},
         ],
     }
-    parts = [
+    parts: list[Part] = [
         {"type": "image_url", "image_url": {"url": "http://x.example/y.png"}},
         {"type": "image_url", "image_url": {"url": "data:image/svg+xml;base64,AAAA"}},
         {"type": "resource", "resource": {"uri": hostile, "text": hostile}},

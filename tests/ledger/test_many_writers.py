@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_file_that_can_not_grow_is_an_error_and_loses_nothing(db: SessionDB, p
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Path:
+def small_disk(tmp_path: Path) -> Iterator[Path]:
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("only root can mount a small disk")
     disk = tmp_path / "disk"
@@ -114,7 +115,7 @@ def small_disk(tmp_path: Path) -> Path:
     if mounted.returncode:
         pytest.skip("mounting is not allowed here")
     try:
-        yield disk  # type: ignore[misc]
+        yield disk
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acp_adapter.errors import InvalidParams
 from acp_adapter.ledger import query, search
 from acp_adapter.ledger.db import SessionDB
-from acp_adapter.transcript import Message, new_id
+from acp_adapter.transcript import Message, Part, new_id
 from tests.ledger.conftest import answer, asks, change, new_session, texts, user
 
 
@@ -122,7 +122,7 @@ def test_tool_names_and_calls_are_found(db: SessionDB) -> None:
 
 
 def test_the_text_of_parts_is_found_and_image_data_is_not(db: SessionDB) -> None:
-    parts = [
+    parts: list[Part] = [
         {"type": "text", "text": "look at 日本"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUFBQUFB"}},
         {"type": "resource", "resource": {"uri": "file:///w/notes.md", "text": "hidden treasure"}},

@@ -13,6 +13,7 @@ import itertools
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from acp_adapter.ledger.db import SessionDB
@@ -85,4 +86,5 @@ def lease(path: str, session: str) -> None:
 
 
 if __name__ == "__main__":
-    {"append": append, "turns": turns, "hold": hold, "lease": lease}[sys.argv[1]](*sys.argv[2:])
+    tasks: dict[str, Callable[..., None]] = {"append": append, "turns": turns, "hold": hold, "lease": lease}
+    tasks[sys.argv[1]](*sys.argv[2:])

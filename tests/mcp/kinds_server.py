@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import Any
+from typing import Any, Literal, cast
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import (
@@ -80,6 +80,6 @@ async def grows(ctx: Context) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        server.run(sys.argv[1], host="127.0.0.1", port=int(sys.argv[2]))  # type: ignore[arg-type]
+        server.run(cast(Literal["sse"], sys.argv[1]), host="127.0.0.1", port=int(sys.argv[2]))
     else:
         server.run()

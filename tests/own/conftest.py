@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ class Host:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
 
-    async def start(self, name: str, editor: Editor | None = None, **env: str) -> RawClient:
+    async def start(self, name: str, editor: Editor | None = None, **env: Any) -> RawClient:
         return await self.lab.start(editor, ACP_ADAPTER_AGENT=f"{AGENTS}:{name}", **env)
 
     async def restart(self, client: RawClient, name: str) -> RawClient:

@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs/howto/bring-your-own-agent.md"
 
 
 def block(language: str) -> str:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0]
+    return str(re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0])
 
 
 async def test_the_program_of_the_page_does_what_the_page_says(lab: Lab) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
 from tests.stub_server import Received, Step, StubServer
@@ -156,7 +156,12 @@ def _problems(body: Json, issued: dict[str, tuple[str, str]]) -> Iterator[str]:
 def _item_problems(item: Json) -> Iterator[str]:
     if "output_index" in item:
         yield "Unknown parameter: 'output_index'"
-    checks = {"message": _message, "function_call": _call, "function_call_output": _output, "reasoning": lambda _: ()}
+    checks: dict[str, Callable[[Json], Iterable[str]]] = {
+        "message": _message,
+        "function_call": _call,
+        "function_call_output": _output,
+        "reasoning": lambda _: (),
+    }
     if item["type"] not in checks:
         yield f"Invalid value: '{item['type']}'"
         return

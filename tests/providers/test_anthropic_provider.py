@@ -24,7 +24,7 @@ from acp_adapter.errors import (
 )
 from acp_adapter.providers.anthropic.provider import PAGES, AnthropicProvider
 from acp_adapter.providers.anthropic.request import THOUGHTS
-from acp_adapter.providers.card import Listed, ModelCard
+from acp_adapter.providers.card import Effort, Listed, ModelCard
 from acp_adapter.providers.port import Completed, ReasoningDelta, TextDelta, ToolSpec
 from acp_adapter.transcript import Usage
 from tests.providers.anthropic_server import AnthropicServer
@@ -342,7 +342,7 @@ async def test_the_models_are_listed_with_what_the_server_knows_of_them(
     claude: AnthropicServer, claude_at: Make
 ) -> None:
     claude.listed = ["claude-stub-5", {"id": "old"}, {"no": "id"}]
-    efforts = ("off", "low", "medium", "high")
+    efforts: tuple[Effort, ...] = ("off", "low", "medium", "high")
     assert await claude_at(claude).models() == [
         Listed("claude-stub-5", ModelCard(200_000, 64_000, True, False, efforts), "Claude-Stub-5"),
         Listed("old", ModelCard(audio=False, efforts=efforts)),

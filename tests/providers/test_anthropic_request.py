@@ -18,7 +18,7 @@ from acp_adapter.providers.anthropic.request import MessagesEncoder
 from acp_adapter.providers.anthropic.schema import input_schema
 from acp_adapter.providers.anthropic.thinking import efforts_of, form_of
 from acp_adapter.providers.port import ModelRequest, ToolSpec
-from acp_adapter.transcript import Message, ToolCall
+from acp_adapter.transcript import Message, Part, ToolCall
 from tests.providers.anthropic_server import AnthropicServer
 from tests.providers.calls import calling, request, result
 from tests.providers.cases import CASES, PICTURE, READ, call, said
@@ -129,7 +129,12 @@ def test_what_the_user_adds_after_a_step_comes_after_all_its_results() -> None:
 
 
 def test_pictures_stand_where_they_were_in_prompts_and_in_results() -> None:
-    content = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, PICTURE, {"type": "text", "text": "c"}]
+    content: list[Part] = [
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": "b"},
+        PICTURE,
+        {"type": "text", "text": "c"},
+    ]
     source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
     shown = [{"type": "text", "text": "ab"}, {"type": "image", "source": source}, {"type": "text", "text": "c"}]
     assert contents(Message("user", content)) == [shown]
@@ -258,7 +263,14 @@ def test_a_long_conversation_is_encoded_once() -> None:
 def test_an_id_that_was_used_before_is_sent_as_another_one_always_the_same() -> None:
     """Some models count their calls anew in each step; here an id may stand but once in a conversation."""
     again = calling(call("c1"), call("c2"))
-    messages = ["go", calling(call("c1")), result("c1", "1"), again, result("c1", "2"), result("c2", "3")]
+    messages: list[Message | str] = [
+        "go",
+        calling(call("c1")),
+        result("c1", "1"),
+        again,
+        result("c1", "2"),
+        result("c2", "3"),
+    ]
     asked = request(*messages)
     assert complaint(body(asked)) is None
     turns = [turn["content"] for turn in body(asked)["messages"]]

@@ -16,7 +16,7 @@ from acp_adapter.providers.gemini.request import SIGNATURES, UNSIGNED, GeminiEnc
 from acp_adapter.providers.gemini.schema import openapi
 from acp_adapter.providers.gemini.thinking import efforts_of
 from acp_adapter.providers.port import ModelRequest, ToolSpec
-from acp_adapter.transcript import Message, ToolCall
+from acp_adapter.transcript import Message, Part, ToolCall
 from tests.providers.calls import calling, request, result
 from tests.providers.cases import CASES, PICTURE, READ, call, said
 from tests.providers.gemini_server import GeminiServer
@@ -116,7 +116,12 @@ def test_sides_alternate_whatever_was_said_in_a_row() -> None:
 
 
 def test_a_picture_stands_where_it_was_among_the_texts() -> None:
-    content = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, PICTURE, {"type": "text", "text": "c"}]
+    content: list[Part] = [
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": "b"},
+        PICTURE,
+        {"type": "text", "text": "c"},
+    ]
     assert parts(Message("user", content)) == [
         [{"text": "ab"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}, {"text": "c"}]
     ]

@@ -23,6 +23,7 @@ from acp_adapter.providers import weights
 from acp_adapter.providers.local import engine
 from acp_adapter.providers.local.child import Child
 from acp_adapter.providers.local.provider import LocalProvider
+from acp_adapter.providers.local.server import Order
 from acp_adapter.providers.port import Completed, ModelRequest, TextDelta, ToolSpec
 from acp_adapter.tools.toolbox import builtin_tools
 from acp_adapter.transcript import Message
@@ -90,7 +91,7 @@ def test_a_child_gets_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not child.running()
 
 
-def _order(model: Path, folder: Path) -> dict[str, object]:
+def _order(model: Path, folder: Path) -> Order:
     return {
         "model": str(model),
         "context": 512,

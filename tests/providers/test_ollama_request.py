@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from acp_adapter.providers.ollama.request import OllamaEncoder
 from acp_adapter.providers.ollama.show import LARGEST, card_of, listed
 from acp_adapter.providers.port import ModelRequest, ToolSpec
-from acp_adapter.transcript import Message, ToolCall
+from acp_adapter.transcript import Message, Part, ToolCall
 from tests.providers.calls import calling, request, result
 from tests.providers.cases import CASES, PICTURE, READ, SOUND, call, said
 from tests.providers.ollama_server import OllamaServer
@@ -92,7 +92,7 @@ def test_the_whole_body_of_a_step_with_two_calls() -> None:
 
 
 def test_pictures_stand_beside_the_text_and_sounds_are_told_in_words() -> None:
-    content = [{"type": "text", "text": "see "}, PICTURE, SOUND]
+    content: list[Part] = [{"type": "text", "text": "see "}, PICTURE, SOUND]
     message = body(request(Message("user", content)))["messages"][1]
     assert message == {"role": "user", "content": "see [input_audio part, not shown]", "images": ["iVBORw0KGgo="]}
 

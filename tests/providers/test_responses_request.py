@@ -17,7 +17,7 @@ from pydantic import ConfigDict, TypeAdapter, with_config
 from acp_adapter.providers.port import ModelRequest, ToolSpec
 from acp_adapter.providers.responses.reasoning import efforts_of
 from acp_adapter.providers.responses.request import ResponsesEncoder
-from acp_adapter.transcript import Message, ToolCall
+from acp_adapter.transcript import Message, Part, ToolCall
 from tests.providers.calls import calling, request, result
 from tests.providers.cases import CASES, PICTURE, READ, call, said
 from tests.providers.responses_server import ResponsesServer
@@ -151,7 +151,7 @@ def test_a_text_that_was_replaced_since_is_sent_and_not_the_item_of_old() -> Non
 
 def test_pictures_are_sent_in_prompts_and_results_and_sounds_are_told_in_words() -> None:
     sound = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
-    parts = [{"type": "text", "text": "a"}, PICTURE, sound]
+    parts: list[Part] = [{"type": "text", "text": "a"}, PICTURE, sound]
     expected = [
         {"type": "input_text", "text": "a"},
         {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"},

@@ -68,13 +68,13 @@ async def test_steps_are_played_in_order_and_their_end_is_told() -> None:
 
 async def test_by_history_a_restarted_process_goes_on_where_the_conversation_is() -> None:
     steps = [{"text": "one"}, {"text": "two"}]
-    history = ["first", Message("assistant", "one"), "second"]
+    history: list[Message | str] = ["first", Message("assistant", "one"), "second"]
     assert await said(ScriptedProvider(steps, by="history"), *history) == "two"
     assert await said(ScriptedProvider(steps, by="history"), *history) == "two"
 
 
 async def test_by_turn_the_same_words_get_the_same_answers_every_time() -> None:
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"when": "list", "tool_calls": [{"name": "list_directory"}]},
         {"when": "list", "text": "Two files."},
         {"text": "I don't know that."},

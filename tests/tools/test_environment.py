@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acp_adapter.tools.environment import command_environment, is_secret, terminal_environment
+from acp_adapter.redaction import is_secret
+from acp_adapter.tools.environment import command_environment, terminal_environment
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_processes_that_remember_at_once_lose_no_rule(home: Path, project: Path)
         "for n in range(25):\n"
         "    rules.remember([Rule('allow', 'run_command', f'{sys.argv[3]} {n}')])\n"
     )
-    argv = [sys.executable, "-c", program, home, project]
+    argv = [sys.executable, "-c", program, str(home), str(project)]
     running = [subprocess.Popen([*argv, str(number)]) for number in range(4)]
     assert [process.wait(60) for process in running] == [0, 0, 0, 0]
     rules = Rules.load(home, project)

@@ -21,7 +21,7 @@ OBJECT = st.dictionaries(TEXT, JSON, max_size=2)
 def anything(kind: Any) -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and issubclass(kind, Struct):
-        return instances(kind)
+        return instances(kind)  # type: ignore[arg-type]  # mypy: a class is as hashable as its instances
     if origin in (UnionType, Union):
         return st.one_of([anything(each) for each in arguments if each is not Unknown])
     if origin is Sequence:
@@ -44,7 +44,8 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
 @cache
 def instances(cls: type[Struct]) -> st.SearchStrategy[Any]:
     hints = get_type_hints(cls, include_extras=True)
-    required, optional = {}, {}
+    required: dict[str, Any] = {}
+    optional: dict[str, Any] = {}
     for f in fields(cls):
         if f.name not in ("meta", "extra"):
             (required if f.default is NOTHING else optional)[f.name] = anything(hints[f.name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import Any
 
 from acp_adapter.acp import types
@@ -77,7 +78,7 @@ async def test_handlers_start_in_the_order_of_their_messages() -> None:
 async def test_what_is_said_after_the_response_comes_directly_after_it() -> None:
     async def new(_: types.NewSessionRequest) -> types.NewSessionResponse:
         for text in "ab":
-            here.peer.after_response(lambda text=text: here.peer.notify("_after", {"text": text}))
+            here.peer.after_response(partial(here.peer.notify, "_after", {"text": text}))
         here.peer.notify("_before", {})
         return types.NewSessionResponse("s")
 

@@ -31,6 +31,7 @@ def test_it_is_what_the_schema_asks_for_and_loses_nothing_in_the_classes(params:
 
 def test_it_says_who_and_what_this_is() -> None:
     result = structure(negotiate({}), types.InitializeResponse)
+    assert result.agent_info
     assert (result.agent_info.name, result.agent_info.version) == ("acp-adapter", __version__)
     assert result.agent_capabilities.load_session
     assert result.agent_capabilities.session_capabilities.fork is not None

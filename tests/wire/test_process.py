@@ -233,7 +233,8 @@ def test_a_reader_that_sleeps_costs_no_memory_for_each_chunk_and_cancel_still_ge
     before = memory()
     here.send(request(1, "_do/flood", {"chunks": 20_000, "size": 1}), request(2, "_do/hang"))
     here.send(notification("$/cancel_request", {"requestId": 2}), request(3, "_do/echo", {}))
-    answers, text = {}, 0
+    answers: dict[Any, Any] = {}
+    text = 0
     time.sleep(0.5)  # the reader that sleeps
     grown = memory() - before
     while len(answers) < 3:
