@@ -105,13 +105,18 @@ def _always_asks(intent: Intent, roots: Sequence[Path], rules: Rules, readable: 
             continue
         if not inside(path, roots):
             return f"{path} is outside the session's folders."
-        if intent.action != "execute" and (inside(path, [rules.home]) or _searches(intent, path, rules.home)):
+        if intent.action != "execute" and (_is_in_home(path, rules.home) or _searches(intent, path, rules.home)):
             return f"{rules.home} is the folder of this program, which holds keys and permissions."
         if intent.action == "edit" and any(map(_is_git, path.parts)):
             return f"{path} belongs to git, which may run what is written there."
         if intent.action == "edit" and _folded(path.name) == PROJECT_DEFAULTS:
             return f"{path} says in which mode sessions begin."
     return ""
+
+
+def _is_in_home(path: Path, home: Path) -> bool:
+    """Whether some file system takes the path for one in there."""
+    return [_folded(part) for part in path.parts[: len(home.parts)]] == [_folded(part) for part in home.parts]
 
 
 def _is_git(part: str) -> bool:

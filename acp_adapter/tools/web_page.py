@@ -25,8 +25,12 @@ def markdown_of(html: str, url: str) -> str:
     for picture in soup.find_all("img", src=True):
         picture["src"] = "" if str(picture["src"]).startswith("data:") else urljoin(url, str(picture["src"]))
     main = next((found for found in map(soup.select_one, MAIN) if found and len(found.get_text()) >= SHORTEST), None)
+    part = main or soup.body or soup
     converter = MarkdownConverter(heading_style="ATX", bullets="-", code_language_callback=_language)
-    text = _tidy(converter.convert_soup(main or soup.body or soup))
+    try:
+        text = _tidy(converter.convert_soup(part))
+    except RecursionError:  # nested absurdly deep: its words alone
+        text = _tidy(part.get_text("\n"))
     return text if not title or text.startswith(f"# {title}") else f"# {title}\n\n{text}"
 
 

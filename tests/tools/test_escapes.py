@@ -138,6 +138,17 @@ def test_a_project_s_defaults_are_not_written_without_a_question(project: Path, 
     assert verdict("write_file", edit(project / "x.toml"), project, rules, "accept_edits") == "allow"
 
 
+@pytest.mark.parametrize("name", ["home", "HOME", "Home.", "ho\u200cme"])
+def test_what_any_file_system_takes_for_this_program_s_folder_asks(tmp_path: Path, rules: Rules, name: str) -> None:
+    """Where capitals do not count, another spelling would open the keys, and the rules themselves."""
+    at = tmp_path.resolve() / name / "permissions" / "everywhere.toml"
+    reading = Intent("title", "read", "read", [at])
+    assert decide("accept_edits", "write_file", edit(at), [tmp_path.resolve()], rules).verdict == "ask"
+    assert decide("accept_edits", "read_file", reading, [tmp_path.resolve()], rules).verdict == "ask"
+    beside = edit(tmp_path.resolve() / "homes" / "x")
+    assert decide("accept_edits", "write_file", beside, [tmp_path.resolve()], rules).verdict == "allow"
+
+
 HIDDEN = "echo hi\u202e\u200b\x1b[2K"
 
 

@@ -188,3 +188,9 @@ async def test_a_server_that_stays_silent_is_given_up(
 
 def test_a_page_without_a_main_part_is_taken_whole() -> None:
     assert markdown_of("<p>one</p><p>two</p>", "http://a/") == "one\n\ntwo"
+
+
+@pytest.mark.parametrize("tag", ["div", "ul><li", "table><tr><td", "blockquote"])
+async def test_a_page_that_is_nested_absurdly_deep_is_read_as_its_words(bench: Bench, site: Site, tag: str) -> None:
+    site.html("/deep", f"<{tag}>" * 3000 + "bottom")
+    assert await bench.text("fetch_url", url=site.url("/deep")) == "bottom"
