@@ -54,8 +54,9 @@ class Gatekeeper(Protocol):
 
     async def permit(self, call: ToolCall, intent: Intent) -> Ruling: ...
 
-    def hiding(self, tool: str) -> Callable[[Path], bool]:
-        """Tells of a file whether a rule refuses what is in it to the tool."""
+    def hiding(self, tool: str, asked: bool) -> Callable[[Path], bool]:
+        """Tells of a file whether the tool must not show what is in it: a rule refuses that, or asks first and the
+        user was not `asked` about this call."""
         ...
 
     def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:
@@ -141,9 +142,8 @@ class AnnouncedCall:
         self._runner = runner
         self._call = call
         self._begun = time.monotonic()
-        self._context = runner.workspace.context(
-            call.id, self._show_progress, self._publish_plan, runner.gatekeeper.hiding(call.name)
-        )
+        self._context = runner.workspace.context(call.id, self._show_progress, self._publish_plan, self._hides)
+        self._hiding: Callable[[Path], bool] | None = None
         self._ruling: Ruling | None = None
         self._ready: tuple[Tool, dict[str, Any], Intent] | None = None
         self._hopeless: ToolResult | None = None
@@ -236,6 +236,12 @@ class AnnouncedCall:
         self._runner.announced.pop(self._call.id, None)
         self._runner.emit(finished(self._start, result, ruling))
         return result
+
+    def _hides(self, path: Path) -> bool:
+        if self._hiding is None:
+            asked = self._ruling is not None and self._ruling.record.get("by") == "user"
+            self._hiding = self._runner.gatekeeper.hiding(self._call.name, asked)
+        return self._hiding(path)
 
     def _show_progress(self, content: Sequence[Shown]) -> None:
         shown = self._runner.workspace.redactor.value(list(content))

@@ -59,8 +59,8 @@ class Onlooker:
         ruling = self.gate.unasked(call, intent, "plan")
         return ruling or Ruling(UNASKED, {"verdict": "reject", "by": "mode", "mode": "plan"})
 
-    def hiding(self, tool: str) -> Callable[[Path], bool]:
-        return self.gate.hiding(tool)
+    def hiding(self, tool: str, asked: bool) -> Callable[[Path], bool]:
+        return self.gate.hiding(tool, asked)
 
     def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:
         return self.gate.reads(paths, passed)

@@ -41,8 +41,8 @@ class Gate:
         refusal = None if decision.verdict == "allow" else decision.reason
         return Ruling(refusal, {"verdict": decision.verdict, **_decided(decision, mode)})
 
-    def hiding(self, tool: str) -> Callable[[Path], bool]:
-        return self._rules().book().hiding(tool)
+    def hiding(self, tool: str, asked: bool) -> Callable[[Path], bool]:
+        return self._rules().book().hiding(tool, asked or self._mode() == "bypass")
 
     def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:
         reading = Intent("", "read", "read", paths, passed=passed)

@@ -76,16 +76,17 @@ class Rulebook:
                     return rule
         return self._allowance([rule for rule in fitting if rule.verdict == "allow"], intent)
 
-    def hiding(self, tool: str) -> Callable[[Path], bool]:
-        """Tells of a file whether it is refused to the tool: a search must not show what reading would refuse."""
-        rejected = [
+    def hiding(self, tool: str, asked: bool) -> Callable[[Path], bool]:
+        """Tells of a file whether a search must not show it: reading it would be refused, or ask first where the user
+        was not `asked` about the search."""
+        hidden = [
             rule
             for rule in self.rules
-            if rule.verdict == "reject"
+            if rule.verdict in (("reject",) if asked else ("reject", "ask"))
             and rule.path is not None
             and (fnmatchcase(tool, rule.tool) or fnmatchcase("read_file", rule.tool))
         ]
-        return lambda path: any(self._is_at(rule, path, folded=True) for rule in rejected)
+        return lambda path: any(self._is_at(rule, path, folded=True) for rule in hidden)
 
     def _concerns(self, rule: Rule, intent: Intent) -> bool:
         """Whether a refusal or question is about such a call: rather once too often."""
@@ -134,6 +135,7 @@ class Rulebook:
             name = path.relative_to(self.project).as_posix()
         else:
             return False
+        name += "/" if path != self.project and path.is_dir() else ""
         patterns = {pattern, _led(pattern) if absolute else pattern}
         spec = _spec(_folded(each) if folded else each for each in patterns)
         return spec.match_file(_folded(name) if folded else name)

@@ -248,7 +248,7 @@ class _Ungated:
     async def permit(self, call: ToolCall, intent: Intent) -> Ruling:
         return Ruling(None, {})
 
-    def hiding(self, tool: str) -> Callable[[Path], bool]:
+    def hiding(self, tool: str, asked: bool) -> Callable[[Path], bool]:
         return lambda path: False
 
     def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:

@@ -117,7 +117,7 @@ class Everything:
     async def permit(self, call: ToolCall, intent: Intent) -> Ruling:
         return Ruling(None, {"verdict": "allow", "by": "mode", "mode": "bypass"})
 
-    def hiding(self, tool: str) -> Callable[[Path], bool]:
+    def hiding(self, tool: str, asked: bool) -> Callable[[Path], bool]:
         return lambda path: False
 
     def reads(self, paths: Sequence[Path], passed: Sequence[Path]) -> bool:

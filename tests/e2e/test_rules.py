@@ -122,3 +122,19 @@ async def test_an_edit_that_does_not_fit_tells_nothing_of_a_file_that_may_not_be
     refused, told = lab.model.requests[-1].texts("tool")
     assert "needle" not in refused and "may not be read" in refused
     assert "the needle is 41" in told
+
+
+async def test_a_search_shows_what_asks_before_it_is_read_only_to_who_was_asked(lab: Lab) -> None:
+    write_rules(lab.home, '[[ask]]\ntool = "*"\npath = "letters/"\n')
+    (lab.project / "letters").mkdir()
+    (lab.project / "letters" / "a").write_text("needle-41\n")
+    lab.model.add(
+        C("c1", "grep", {"pattern": "needle"}) + C("c2", "grep", {"pattern": "needle", "path": "letters"}), T("done")
+    )
+    client = await lab.start()
+    client.editor.permission = editor.allow
+    session = await client.new(lab.project)
+    await client.prompt(session, "go")
+    unasked, asked = lab.model.requests[-1].texts("tool")
+    assert len(client.received("session/request_permission")) == 1
+    assert "needle-41" not in unasked and "needle-41" in asked

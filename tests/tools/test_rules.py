@@ -83,6 +83,15 @@ def test_a_path_rule_is_a_pattern_as_in_gitignore(project: Path, home: Path) -> 
     assert verdict("read_file", reading(project / "README.md"), project, rules) == "allow"
 
 
+@pytest.mark.parametrize("pattern", ["letters", "letters/", "l*/"])
+def test_a_folder_that_is_refused_is_refused_itself_and_with_all_below(project: Path, pattern: str) -> None:
+    (project / "letters").mkdir()
+    book = Rulebook(project, [Rule("reject", "*", path=pattern)])
+    for path in (project / "letters", project / "letters" / "a"):
+        assert book.ruling("list_directory", reading(path))
+    assert not book.ruling("list_directory", reading(project))
+
+
 def test_a_path_outside_the_project_is_named_absolutely(project: Path, home: Path) -> None:
     rules = everywhere(home, project, f'[[reject]]\ntool = "read_file"\npath = "{project.parent.as_posix()}/keys/"\n')
     assert verdict("read_file", reading(project.parent / "keys" / "a"), project, rules, "bypass") == "reject"
@@ -335,7 +344,7 @@ def test_a_rule_that_makes_no_sense_is_named(text: str, told: str) -> None:
 
 def test_a_search_hides_what_reading_is_refused(project: Path) -> None:
     book = Rulebook(project, [Rule("reject", "read_file", path="*.pem"), Rule("reject", "edit_file", path="*.lock")])
-    hidden = book.hiding("grep")
+    hidden = book.hiding("grep", asked=False)
     assert hidden(project / "a" / "key.pem") and not hidden(project / "a.lock") and not hidden(project / "a.py")
 
 
