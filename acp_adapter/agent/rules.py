@@ -86,7 +86,7 @@ class Rulebook:
             and rule.path is not None
             and (fnmatchcase(tool, rule.tool) or fnmatchcase("read_file", rule.tool))
         ]
-        return lambda path: any(self._is_at(rule, path, folded=True) for rule in hidden)
+        return lambda path: any(self._is_about(rule, path) for rule in hidden)
 
     def _concerns(self, rule: Rule, intent: Intent) -> bool:
         """Whether a refusal or question is about such a call: rather once too often."""
@@ -95,7 +95,7 @@ class Rulebook:
         if rule.prefix is not None:
             return intent.command is not None and may_begin_with(intent.command, rule.prefix.split())
         if rule.path is not None:
-            return any(self._is_at(rule, path, folded=True) for path in (*intent.paths, *intent.passed))
+            return any(self._is_about(rule, path) for path in (*intent.paths, *intent.passed))
         return rule.domain is None or _is_below(intent.domain, rule.domain)
 
     def _allowance(self, rules: Iterable[Rule], intent: Intent) -> Rule | None:
@@ -123,6 +123,12 @@ class Rulebook:
         if rule.path is not None:
             return bool(intent.paths) and all(self._is_at(rule, path, folded=False) for path in intent.paths)
         return rule.domain is None or _is_below(intent.domain, rule.domain)
+
+    def _is_about(self, rule: Rule, path: Path) -> bool:
+        """Whether a refusal or question is about the path; what begins with `/` may be meant from the project, too, as
+        in .gitignore."""
+        within = evolve(rule, path=f"{self.project.as_posix()}{rule.path}") if str(rule.path).startswith("/") else rule
+        return any(self._is_at(each, path, folded=True) for each in {rule, within})
 
     def _is_at(self, rule: Rule, path: Path, *, folded: bool) -> bool:
         """Whether an absolute path fits the rule's pattern. `folded`: capitals count as small letters, and all ways to

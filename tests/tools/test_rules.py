@@ -83,7 +83,7 @@ def test_a_path_rule_is_a_pattern_as_in_gitignore(project: Path, home: Path) -> 
     assert verdict("read_file", reading(project / "README.md"), project, rules) == "allow"
 
 
-@pytest.mark.parametrize("pattern", ["letters", "letters/", "l*/"])
+@pytest.mark.parametrize("pattern", ["letters", "letters/", "l*/", "/letters/", "/letters"])
 def test_a_folder_that_is_refused_is_refused_itself_and_with_all_below(project: Path, pattern: str) -> None:
     (project / "letters").mkdir()
     book = Rulebook(project, [Rule("reject", "*", path=pattern)])
